@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.experiments.cloud import deadline_calibration, observations
+from whesl.experiments.cloud import deadline_calibration, observation_checks
 from whesl.experiments.cloud.evaluate import ADAPTIVE, OURS, Line, Row
-from whesl.experiments.cloud.observations import Rows
+from whesl.experiments.cloud.observation_checks import Rows
 from whesl.experiments.registry import Finding
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cloud" / "evaluation.md"
@@ -70,7 +70,7 @@ def observed(place: Path) -> list[str]:
     for scale, nodes in SCALES.items():
         found = Rows(rows(place / scale))
         said.append(f"{nodes} nodes: {cases(found, ADAPTIVE)}")
-        for finding in observations.findings(found):
+        for finding in observation_checks.findings(found):
             each.setdefault(finding.name, {})[scale] = finding
     lines = [f"Cases at {'; '.join(said)}.", ""]
     lines += ["| observation | printed | 795 nodes | | 80 nodes | |", "| --- | --- | --- | --- | --- | --- |"]

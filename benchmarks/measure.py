@@ -27,8 +27,8 @@ import whesl
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.testing.fluxbed import FluxBed
+from whesl.testing.install_slurm import missing
 from whesl.testing.slurmbed import SlurmBed
-from whesl.testing.slurminstall import missing
 
 PATIENCE = 60.0
 _LOAD = os.getloadavg()[0]  # of what else runs here: figures of a busy machine are worse

@@ -17,9 +17,9 @@ from tests import environments
 from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
 from whesl.testing import fluxbed
+from whesl.testing.install_slurm import SlurmBedError, install
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
-from whesl.testing.slurminstall import SlurmBedError, install
 
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import until
-from whesl.agents import signals
-from whesl.agents.signals import FIRST_WAIT, LONGEST_WAIT, HeldSignal
+from whesl.agents import attempt_signals
+from whesl.agents.attempt_signals import FIRST_WAIT, LONGEST_WAIT, HeldSignal
 
 LOADS = """\
 import pathlib, signal, sys, time
@@ -35,7 +35,7 @@ def test_a_program_is_sent_a_signal_as_soon_as_it_handles_it(tmp_path: Path) -> 
             sent: list[int] = []
 
             def send() -> int:
-                sent.append(signals.signal_attempt(token, None, 10, "catching"))
+                sent.append(attempt_signals.signal_attempt(token, None, 10, "catching"))
                 return sent[-1]
 
             held.hold(send, 0.0)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.agents import slurmstepd
+from whesl.agents import slurm_step_processes
 from whesl.agents.processes import Process
-from whesl.agents.slurmstepd import belonging, below, children_of, named, of_cgroup, own
+from whesl.agents.slurm_step_processes import belonging, below, children_of, named, of_cgroup, own
 
 
 def process(pid: int, parent: int) -> Process:
@@ -52,10 +52,10 @@ def test_the_step_that_the_caller_runs_in() -> None:
 
 def test_daemons_of_other_jobs_and_of_no_launcher() -> None:
     daemons = {1: "7.0", 2: "7.batch", 3: "71.0", 4: "8.extern", 5: "", 6: "7.4"}
-    assert slurmstepd.of_other_jobs(daemons, "7") == [3, 4]
-    assert slurmstepd.of_launchers(daemons, "7.4") == {1: "7.0", 3: "71.0"}
-    assert slurmstepd.own_job({"SLURM_JOB_ID": "7"}) == "7"
-    assert slurmstepd.own_job({"SLURM_JOB_ID": "8", "SLURM_HET_SIZE": "2"}) == ""
+    assert slurm_step_processes.of_other_jobs(daemons, "7") == [3, 4]
+    assert slurm_step_processes.of_launchers(daemons, "7.4") == {1: "7.0", 3: "71.0"}
+    assert slurm_step_processes.own_job({"SLURM_JOB_ID": "7"}) == "7"
+    assert slurm_step_processes.own_job({"SLURM_JOB_ID": "8", "SLURM_HET_SIZE": "2"}) == ""
 
 
 def test_a_step_is_one_attempt_s_as_a_whole() -> None:
@@ -80,4 +80,7 @@ def test_descent_ends_whatever_parents_are_told(parents: dict[int, int], roots: 
 @given(st.binary(max_size=80))
 def test_no_content_is_too_odd(content: bytes) -> None:
     for text in (content, b"slurmstepd: [" + content, b"/job_1/step_" + content):
-        assert slurmstepd.named(text).count(".") <= 1 and slurmstepd.of_cgroup(text).count(".") <= 1
+        assert (
+            slurm_step_processes.named(text).count(".") <= 1
+            and slurm_step_processes.of_cgroup(text).count(".") <= 1
+        )

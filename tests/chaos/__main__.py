@@ -17,7 +17,7 @@ import msgspec
 from tests.chaos.director import KINDS
 from tests.chaos.run import Options, Outcome, play
 from whesl.model.errors import WheslError
-from whesl.testing.slurminstall import install
+from whesl.testing.install_slurm import install
 
 
 def main(arguments: list[str] | None = None) -> int:

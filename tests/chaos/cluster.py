@@ -24,7 +24,7 @@ from tests.chaos import observing
 from tests.chaos.director import Fault, Losses, NodeView, TaskView, View, expendable
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import WheslError
 from whesl.rjms.hostlist import expand
 from whesl.testing import faults
@@ -247,7 +247,7 @@ class Cluster:
 
         def back() -> None:
             for descriptor in kept:
-                retry.close(descriptor)
+                file_retry.close(descriptor)
             self._kept -= len(kept)
             if dark:
                 self._bed.heal(fault.target)

@@ -16,7 +16,7 @@ import pytest
 
 from tests import waiting
 from whesl import client
-from whesl.isolator.task import raised as left
+from whesl.isolator.task import raise_requests as left
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.journal import Journal, JournalError
 from whesl.model.errors import RefusedError, UsageError

@@ -9,7 +9,7 @@ from tests.coordinator.world import ANY, FULL, RULES, SPAN, World, exception, ra
 from tests.journals import rebuild, report
 from whesl.coordinator.core.clock_offset import TOLERATED
 from whesl.coordinator.core.state import Settings
-from whesl.esl.detections.told import CountDetection
+from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.spec import Entity, Level, ResourceKind
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode

@@ -24,7 +24,7 @@ from whesl.coordinator.effects.manager_calls import Call, answer
 from whesl.coordinator.heartbeat_batching import transition
 from whesl.esl.detections.base import Span
 from whesl.esl.detections.exit import ExitDetection
-from whesl.esl.detections.told import CountDetection
+from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,

@@ -13,9 +13,9 @@ from whesl.detect import rehearsal
 from whesl.detect.rehearsal import Rehearsal, Rehearsed
 from whesl.esl.detections.base import Pattern, Source, Stream
 from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.detections.log import LogDetection, Require
 from whesl.esl.detections.timers import HangDetection
-from whesl.esl.detections.told import CountDetection
 from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError
 

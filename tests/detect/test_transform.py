@@ -5,7 +5,7 @@ import pytest
 
 from tests.detect.build import SPAN, TASK, exception, spec
 from whesl.detect.exception_transformation import Transformed, transform
-from whesl.esl.detections.told import CountDetection
+from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.spec import ExceptionSpec, Spec
 from whesl.model.evidence import History
 

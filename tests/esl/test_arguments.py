@@ -14,7 +14,7 @@ from whesl.esl.language.operation_signatures import (
     signal_number,
 )
 from whesl.esl.spec import Operation, ResourceKind
-from whesl.operations.arguments import checked, split_command
+from whesl.operations.step_arguments import checked, split_command
 
 
 def values(argument: Argument) -> list[Any]:

@@ -12,11 +12,11 @@ from whesl import esl
 from whesl.esl.detections.base import Pattern, Source, Span, Stream
 from whesl.esl.detections.disk import DiskDetection, DiskMetric
 from whesl.esl.detections.exit import CodeRange, ExitDetection
+from whesl.esl.detections.external_and_counted import CountDetection, ExternalDetection, PredictedDetection
 from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.detections.log import LogDetection, Require
 from whesl.esl.detections.node import NodeCondition, NodeDetection
 from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
-from whesl.esl.detections.told import CountDetection, ExternalDetection, PredictedDetection
 from whesl.esl.spec import ExceptionSpec, JobExceptionRaise, Otherwise, Spec
 
 STDOUT, STDERR = Source(stream=Stream.STDOUT), Source(stream=Stream.STDERR)

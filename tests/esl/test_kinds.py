@@ -12,8 +12,8 @@ from whesl import esl
 from whesl.detect.core import Detectors
 from whesl.esl.detections.base import Detector, Found, Kind, Span
 from whesl.esl.detections.kinds import KINDS
-from whesl.esl.language import detections
-from whesl.esl.language.detections import DetectionCheck
+from whesl.esl.language import detection_checks
+from whesl.esl.language.detection_checks import DetectionCheck
 from whesl.esl.language.syntax import Form
 from whesl.esl.tools import sentences
 from whesl.model.evidence import Evidence
@@ -58,7 +58,7 @@ class _Spots(Detector):
 
 def test_a_kind_is_registered_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read, checked, said, raised and restored: nothing but the list of kinds is told of it."""
-    monkeypatch.setattr(detections, "KINDS", (*KINDS, Sunspot))
+    monkeypatch.setattr(detection_checks, "KINDS", (*KINDS, Sunspot))
     spec = esl.parse(RULES, "rules.esl").spec
     assert spec is not None
     (explained,) = sentences.explain(spec)

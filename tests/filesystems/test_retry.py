@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Result, TaskDir
-from whesl.model import decoding, retry
+from whesl.model import decoding, file_retry
 from whesl.model.states import TaskState
 from whesl.rjms import cluster_environment
 from whesl.wire.keys import user_keys, write_private
@@ -53,12 +53,13 @@ class Failing:
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Failing]:
     pauses: list[float] = []
-    monkeypatch.setattr("whesl.model.retry.time.sleep", pauses.append)
+    monkeypatch.setattr("whesl.model.file_retry.time.sleep", pauses.append)
     yield Failing(monkeypatch)
 
 
 @given(
-    codes=st.lists(st.sampled_from(sorted(retry.TRANSIENT)), max_size=6), last=st.sampled_from((0, *LASTING))
+    codes=st.lists(st.sampled_from(sorted(file_retry.TRANSIENT)), max_size=6),
+    last=st.sampled_from((0, *LASTING)),
 )
 def test_only_what_lasts_is_raised(codes: list[int], last: int) -> None:
     left = [*codes, *([last] if last else [])]
@@ -70,10 +71,10 @@ def test_only_what_lasts_is_raised(codes: list[int], last: int) -> None:
 
     if last:
         with pytest.raises(OSError, match="said") as raised:
-            retry.retried(call)
+            file_retry.retried(call)
         assert raised.value.errno == last
     else:
-        assert retry.retried(call) == "done"
+        assert file_retry.retried(call) == "done"
     assert not left
 
 
@@ -90,20 +91,25 @@ def test_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         calls += 1
         raise OSError(errno.ESTALE, "stale")
 
-    monkeypatch.setattr("whesl.model.retry.time.sleep", sleep)
-    monkeypatch.setattr("whesl.model.retry.time.monotonic", lambda: now)
+    monkeypatch.setattr("whesl.model.file_retry.time.sleep", sleep)
+    monkeypatch.setattr("whesl.model.file_retry.time.monotonic", lambda: now)
     with pytest.raises(OSError, match="stale"):
-        retry.retried(call, 10.0)
+        file_retry.retried(call, 10.0)
     assert 10.0 <= now < 11.0
     assert 10 < calls < 100
 
 
 def test_what_could_not_be_seen_is_not_gone(tmp_path: Path) -> None:
-    for function in (retry.exists, retry.content):
+    for function in (file_retry.exists, file_retry.content):
         assert not function(tmp_path / "none", 0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("whesl.model.retry.retried", lambda _call, _limit=0.0: _refuse())
-        for asked in (retry.exists, retry.names, retry.size, retry.content):
+        patch.setattr("whesl.model.file_retry.retried", lambda _call, _limit=0.0: _refuse())
+        for asked in (
+            file_retry.exists,
+            file_retry.names,
+            file_retry.size,
+            file_retry.content,
+        ):
             with pytest.raises(OSError, match="not now"):
                 asked(tmp_path / "file")
 
@@ -114,10 +120,10 @@ def test_a_file_that_could_not_be_seen_is_not_taken_for_a_deleted_one(
 ) -> None:
     """An embedded cluster ended itself as a deleted one, and Slurm was asked by another configuration."""
     file = tmp_path / "slurm.conf"
-    assert retry.gone(file) and retry.gone(file / "below")
+    assert file_retry.gone(file) and file_retry.gone(file / "below")
     assert "SLURM_CONF" not in cluster_environment.asking({}, {"SLURM_CONF": str(file)})
     file.touch()
-    assert not retry.gone(file) and retry.gone(file / "below")
+    assert not file_retry.gone(file) and file_retry.gone(file / "below")
 
     def fails(path: object, *_: object, **__: object) -> None:
         raise OSError(code, os.strerror(code), str(path))
@@ -125,7 +131,7 @@ def test_a_file_that_could_not_be_seen_is_not_taken_for_a_deleted_one(
     with monkeypatch.context() as patch:
         for name in ("stat", "lstat"):
             patch.setattr(os, name, fails)
-        assert not retry.gone(file)
+        assert not file_retry.gone(file)
         assert cluster_environment.asking({}, {"SLURM_CONF": str(file)})["SLURM_CONF"] == str(file)
 
 
@@ -146,7 +152,7 @@ def test_a_call_that_fails_changes_nothing(
     keys = user_keys(home)
     directory = TaskDir(home / "tasks" / "wf" / "app")
     directory.make()
-    retry.make_directory(str(directory.attempt(1)))
+    file_retry.make_directory(str(directory.attempt(1)))
     taskdir.replace(directory.attempt(1) / "claim", b"mine")
     taskdir.replace(directory.status(1), b"0".ljust(15) + b"\n")
     result = b'{"code":0,"state":"completed","reason":"","claim":"mine"}'
@@ -158,7 +164,7 @@ def test_a_call_that_fails_changes_nothing(
     assert decoding.load(directory.result_file, Result) == Result(
         code=0, state=TaskState.COMPLETED, reason="", claim="mine"
     )
-    retry.remove(directory.result_file)
+    file_retry.remove(directory.result_file)
     assert decoding.load(directory.result_file, Result) is None
 
 
@@ -167,11 +173,11 @@ def test_an_attempt_that_cannot_be_seen_is_not_started_again(
 ) -> None:
     """Before, a status file that could not be read was no trace of an attempt."""
     directory = TaskDir(tmp_path)
-    retry.make_directory(str(directory.attempt(1)))
+    file_retry.make_directory(str(directory.attempt(1)))
     taskdir.replace(directory.status(1), b"0".ljust(15) + b"\n")
     found = Attempt.find(directory, 1, "no-such-token")
     assert found is not None and found.exit_code() == 0
-    monkeypatch.setattr("whesl.model.retry.retried", lambda call, _limit=0.0: _refuse())
+    monkeypatch.setattr("whesl.model.file_retry.retried", lambda call, _limit=0.0: _refuse())
     with pytest.raises(OSError, match="not now"):
         Attempt.find(directory, 1, "no-such-token")
     with pytest.raises(OSError, match="not now"):
@@ -184,7 +190,7 @@ def _refuse() -> Any:
 
 def test_an_error_is_told_as_what_it_is(tmp_path: Path) -> None:
     error = OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(tmp_path))
-    assert retry.told(error) == f"Stale file handle (ESTALE): {tmp_path}"
+    assert file_retry.told(error) == f"Stale file handle (ESTALE): {tmp_path}"
     file = tmp_path / "file"
     file.write_text("")
     with pytest.raises(HomeError, match="EEXIST"):

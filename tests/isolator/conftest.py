@@ -10,11 +10,11 @@ import pytest
 
 from whesl.esl.detections.base import Pattern, Source, Span, Stream
 from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.detections.kinds import Detection
 from whesl.esl.detections.log import LogDetection
 from whesl.esl.detections.node import NodeCondition, NodeDetection
 from whesl.esl.detections.timers import HangDetection
-from whesl.esl.detections.told import CountDetection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,

@@ -24,7 +24,7 @@ from whesl.isolator.task.taskdir import Job
 from whesl.locking import takeover_lock
 from whesl.model.errors import UsageError
 from whesl.model.task_configuration import Configuration
-from whesl.rjms.submission_grants import GRANTED_SPARES, REQUEUE_ALLOWED
+from whesl.rjms.submission_environment import GRANTED_SPARES, REQUEUE_ALLOWED
 
 RULES = """\
 DECLARE ENTITY JOB

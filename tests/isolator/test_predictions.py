@@ -20,7 +20,7 @@ from tests.isolator.conftest import (
     node_exception,
     step,
 )
-from whesl.esl.detections.told import PredictedDetection
+from whesl.esl.detections.external_and_counted import PredictedDetection
 from whesl.esl.spec import (
     ExceptionSpec,
     Operation,

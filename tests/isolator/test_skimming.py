@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zmq
 
-from whesl.isolator.observe.quiet_output_loop import REST, Skimming
+from whesl.isolator.observe.no_match_fast_path import REST, Skimming
 
 LONG = 60.0  # seconds: a test that waits for so long has failed
 

@@ -33,7 +33,7 @@ def error(message: str, code: int) -> sqlite3.OperationalError:
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whesl.journal.database.time.sleep", lambda _: None)
-    monkeypatch.setattr("whesl.model.retry.time.sleep", lambda _: None)
+    monkeypatch.setattr("whesl.model.file_retry.time.sleep", lambda _: None)
 
 
 # What happens to one insert: it is done, it fails before, or it is done and fails all the same.

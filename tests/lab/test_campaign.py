@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from tests.processes import below, lives
 from tests.waiting import until
-from whesl.cli.lab import campaign_cells
+from whesl.cli.lab import campaign_simulators
 from whesl.lab.campaign import plan, store
 from whesl.model.errors import UsageError
 from whesl.testing.slurmbed import SlurmBed
@@ -187,13 +187,13 @@ def test_another_content_of_an_input_file_is_another_cell(tmp_path: Path) -> Non
         '[[part]]\nkind = "workflow"\nfixed = { workflow = "log.stg" }\nover = { policy = ["flaw"] }\n'
     )
     log.write_text("1")
-    _, first = plan.read(file, campaign_cells.files)
+    _, first = plan.read(file, campaign_simulators.files)
     assert first[0].parameters == {"workflow": str(log), "policy": "flaw"}
     assert first[0].shown == {"workflow": "log.stg", "policy": "flaw"}
     log.write_text("2")
-    assert plan.read(file, campaign_cells.files)[1][0].key != first[0].key
+    assert plan.read(file, campaign_simulators.files)[1][0].key != first[0].key
     log.write_text("1")
-    assert plan.read(file, campaign_cells.files)[1][0].key == first[0].key
+    assert plan.read(file, campaign_simulators.files)[1][0].key == first[0].key
     store.keep(tmp_path / "out", first[0], {"wait": 1.5}, 0.1)
     assert store.load(tmp_path / "out", first[0]) is not None
 
@@ -224,7 +224,7 @@ def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, text: str, said: s
     file = tmp_path / "campaign.toml"
     file.write_text(text)
     with pytest.raises(UsageError) as error:
-        plan.read(file, campaign_cells.files)
+        plan.read(file, campaign_simulators.files)
     assert said in str(error.value)
     assert str(error.value).startswith((str(file), "cannot read"))
 

@@ -21,7 +21,7 @@ from tests.local.conftest import Bed, MakeBed, alive, wait_until
 from tests.waiting import written
 from whesl.local import daemons, process_lookup
 from whesl.local.cluster_directory import Cluster
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.testing.nfsbed import NfsBed
 
@@ -378,8 +378,8 @@ def test_a_node_that_cannot_be_seen_is_not_gone(
     (place / "nodes" / "n01" / "pid").write_text(f"{me.pid} {me.started}\n")
     cluster = Cluster(str(place))
     assert daemons.node_pid(cluster, "n01") == os.getpid()
-    content = retry.content
-    monkeypatch.setattr(retry, "content", lambda path: content(path, 0.2))
+    content = file_retry.content
+    monkeypatch.setattr(file_retry, "content", lambda path: content(path, 0.2))
     bed.change("login", error=error, error_rate=1.0, operations=("open", "read"))
     with pytest.raises(CouldNotObserveError, match=r"whether node n01 lives could not be seen: .*pid"):
         daemons.node_pid(cluster, "n01")

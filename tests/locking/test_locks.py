@@ -19,7 +19,7 @@ import pytest
 from tests.waiting import until
 from whesl.locking import mounts, procfs, takeover_lock
 from whesl.locking.takeover_lock import HeldError, LockError, Owner, owned
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.testing.nfsbed import NfsBed
 
 _TAKE = """\
@@ -104,7 +104,7 @@ def test_what_cannot_be_locked_is_no_lock_of_another_one(
 @pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE])
 def test_a_failure_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     refuse(monkeypatch, code)
-    monkeypatch.setattr(retry, "retried", lambda call: call())
+    monkeypatch.setattr(file_retry, "retried", lambda call: call())
     with pytest.raises(OSError) as caught:
         takeover_lock.take(str(tmp_path / "lock"), owned())
     assert caught.value.errno == code

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.operations.trees import Bed
-from whesl.operations.files import file_clock
-from whesl.operations.files.safe_tree import Tree
+from whesl.operations.relocation import file_clock
+from whesl.operations.relocation.safe_tree import Tree
 
 MINUTE = 60.0
 

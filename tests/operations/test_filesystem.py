@@ -20,9 +20,9 @@ from tests.operations.trees import Bed, contents, killed_at, leftovers
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.task_configuration import Configuration
 from whesl.operations.execution import HostPorts, execute
-from whesl.operations.files.link_dependent_inputs import prepare_dependent
-from whesl.operations.files.tree_relocation import said
 from whesl.operations.plan import RecoveryError, advance
+from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
+from whesl.operations.relocation.tree_relocation import said
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 
 from tests.conftest import in_ci
 from tests.operations.trees import Bed, contents, killed_at, leftovers
-from whesl.operations.files.copying import copy_file
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation.copying import copy_file
 from whesl.testing.faults import FaultError, SmallFilesystem, btrfs_quota, fill, tmpfs
 
 MIB = 1 << 20
@@ -161,7 +161,7 @@ def test_a_target_that_fills_up_midway_is_passed_over(
         if not done:
             done.append(fill(small.path))
 
-    monkeypatch.setattr("whesl.operations.files.tree_relocation.copy_file", copy_and_fill)
+    monkeypatch.setattr("whesl.operations.relocation.tree_relocation.copy_file", copy_and_fill)
     result = bed.replace(filesystem=[str(small.path), str(bed.new)], mode="move")
     assert done == [errno.ENOSPC]
     assert "No space left" in result.note

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whesl.model.pathmap import PathMap
-from whesl.operations.files.link_dependent_inputs import prepare_dependent
+from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
 
 ROOTS = ("fast", "large", "tape")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.operations.files.mirror_policy import (
+from whesl.operations.relocation.mirror_plan import (
     Action,
     Decision,
     Entry,

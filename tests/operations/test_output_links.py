@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from whesl.model.pathmap import PathMap
-from whesl.operations.files.moved_output_links import Since, put_up
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation.moved_output_links import Since, put_up
 
 
 class Moved:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.operations.trees import leftovers
-from whesl.operations.files import copying
-from whesl.operations.files.copying import copy_file, replace_by_link, same_content
-from whesl.operations.files.mirror_policy import Entry, Kind
-from whesl.operations.files.safe_tree import Tree, entry_at, make_link, make_root, no_checkpoint
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation import copying
+from whesl.operations.relocation.copying import copy_file, replace_by_link, same_content
+from whesl.operations.relocation.mirror_plan import Entry, Kind
+from whesl.operations.relocation.safe_tree import Tree, entry_at, make_link, make_root, no_checkpoint
 
 TOKEN = "0123456789abcdef"
 

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from tests.predict.histories import DAY, weibull_machine
 from tests.predict.test_ffp import daily_machine
 from whesl.model.errors import WheslError
-from whesl.predict import accuracy, ffp, learned, survival
+from whesl.predict import filtered_failure_prediction, given_accuracy, learned, survival
 from whesl.predict.array_predictor import ArrayPredictor
 from whesl.predict.saving import load, save
 
 MACHINE = weibull_machine(nodes=8, days=200)
 PREDICTORS: dict[str, Callable[[], ArrayPredictor]] = {
-    "given": lambda: accuracy.of_accuracy(MACHINE, 0.7, 0.5, seed=1),
-    "none": lambda: accuracy.none(8),
+    "given": lambda: given_accuracy.of_accuracy(MACHINE, 0.7, 0.5, seed=1),
+    "none": lambda: given_accuracy.none(8),
     "survival": lambda: survival.fit(MACHINE, threshold=0.25),
     "kaplan-meier": lambda: survival.fit(MACHINE, ("kaplan-meier",), by="node", frailty=True),
-    "ffp": lambda: ffp.fit(daily_machine(nodes=8)),
+    "ffp": lambda: filtered_failure_prediction.fit(daily_machine(nodes=8)),
     "learned": lambda: learned.fit(MACHINE, seed=1, samples=300, rounds=5),
 }
 

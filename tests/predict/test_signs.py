@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.predict.histories import DAY, HOUR, weibull_machine
-from whesl.predict import accuracy, learned, saving, signs, survival
+from whesl.predict import given_accuracy, learned, saving, signs, survival
 from whesl.predict.history import History
 from whesl.predict.predictor_arrays import probabilities
 from whesl.predict.signs import Sign, Signed, Signs
@@ -114,4 +114,4 @@ def test_without_signs_nothing_changes() -> None:
     at, day = np.asarray(200 * DAY), np.asarray(DAY)
     assert one.probability(node, at, day).tolist() == pytest.approx(base.probability(node, at, day).tolist())
     assert one.observe(history).history is history
-    assert accuracy.none(3).name
+    assert given_accuracy.none(3).name

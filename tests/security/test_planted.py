@@ -23,8 +23,8 @@ from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, re
 from whesl.isolator.observe import output_destination
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.planted_links import planted
-from whesl.operations.files.link_dependent_inputs import prepare_dependent
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
 
 pytestmark = needs_root
 SECRET = b"the victim's own\n"

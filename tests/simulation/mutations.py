@@ -16,9 +16,9 @@ from whesl.agents.fencing import Fence
 from whesl.agents.lease import lead
 from whesl.agents.liveness import Silence
 from whesl.coordinator.core import (
-    escalation,
+    dependents_and_names,
+    escalated_exceptions,
     ownership_contest,
-    task_lookup,
     task_ownership,
     task_reconfiguration,
 )
@@ -80,12 +80,12 @@ def forgotten_batch_hosts_believed() -> Any:
     def lost(_entry: Any, record: Any, _order: Any) -> str | None:
         return record.batch_host if record.batch_host_lost else None
 
-    return patch.object(escalation, "_lost_batch_host", lost)
+    return patch.object(escalated_exceptions, "_lost_batch_host", lost)
 
 
 def orders_not_compared() -> Any:
     """Whether a job was ordered to run again before is not looked up."""
-    real = escalation.order_requeue
+    real = escalated_exceptions.order_requeue
 
     def order(turn: Any, task: str, because: str, recovery: str = "") -> bool:
         entry = turn.state.tasks[task]
@@ -93,7 +93,7 @@ def orders_not_compared() -> Any:
         turn.state = msgspec.structs.replace(turn.state, requeues=known)
         return real(turn, task, because, recovery)
 
-    return patch.object(escalation, "order_requeue", order)
+    return patch.object(escalated_exceptions, "order_requeue", order)
 
 
 def budget_not_counted() -> Any:
@@ -205,7 +205,7 @@ def fence_not_awaited() -> Any:
 
 def late_dependents_forgotten() -> Any:
     """Only dependents that run now get a path map."""
-    real = task_lookup.dependents
+    real = dependents_and_names.dependents
 
     def dependents(state: Any, task: str) -> tuple[str, ...]:
         return tuple(name for name in real(state, task) if state.tasks[name].live)

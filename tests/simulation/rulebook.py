@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from whesl.esl.detections.base import Pattern, Source, Span, Stream
+from whesl.esl.detections.external_and_counted import CountDetection, PredictedDetection
 from whesl.esl.detections.kinds import Detection
 from whesl.esl.detections.log import LogDetection
 from whesl.esl.detections.node import NodeCondition, NodeDetection
 from whesl.esl.detections.timers import HangDetection
-from whesl.esl.detections.told import CountDetection, PredictedDetection
 from whesl.esl.spec import (
     Entity,
     ExceptionSpec,

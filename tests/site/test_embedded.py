@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.predict.accuracy import Given
+from whesl.predict.given_accuracy import Given
 from whesl.site.flux.prediction_source import Source
 from whesl.site.local_server import Ranks
 from whesl.site.publish import risk_table

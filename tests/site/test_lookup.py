@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whesl.placement.reliable import choose
-from whesl.predict.accuracy import Given
+from whesl.predict.given_accuracy import Given
 from whesl.rjms.hostlist import compress, expand
 from whesl.site.publish import plugin_file, risk_table
 from whesl.site.publish.node_record import Node

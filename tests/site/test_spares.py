@@ -16,7 +16,7 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import BadNode, Task
 from whesl.operations import node
 from whesl.operations.plan import Context
-from whesl.site import spare_risk
+from whesl.site import spare_failure_risk
 from whesl.site.flux.table_predictor import Published
 from whesl.site.publish.risk_table import NodeRisk, Table
 
@@ -33,23 +33,25 @@ def test_it_is_the_answer_of_the_predictor_that_the_table_makes(
     risk = NodeRisk(node="n1", probability=tuple(row))
     table = Table(written=1e9, valid_until=2e9, horizons=(600.0, 3600.0, 7200.0), nodes=(risk,), source="x")
     said = Published(table).probability(np.array([0]), np.array([1e9 + later]), np.array([left]))
-    assert spare_risk.chance(table, risk, 1e9 + later, left) == pytest.approx(float(said[0]), abs=1e-6)
+    assert spare_failure_risk.chance(table, risk, 1e9 + later, left) == pytest.approx(
+        float(said[0]), abs=1e-6
+    )
 
 
 def test_nodes_are_known_by_short_names_too_and_a_stranger_counts_as_the_median(tmp_path: Path) -> None:
     path = publish(tmp_path / "t.json", {"n1": 0.9, "n2": 0.1, "n3": 0.3})
-    found = spare_risk.risks(path, ("n1.site.example", "n2", "n3", "x"), time.time(), 3600.0)
+    found = spare_failure_risk.risks(path, ("n1.site.example", "n2", "n3", "x"), time.time(), 3600.0)
     assert sorted(found, key=found.__getitem__) == ["n2", "n3", "x", "n1.site.example"]
     assert found["x"] == found["n3"]
-    assert spare_risk.risks(path, ("x", "y"), time.time(), 3600.0) == {}
+    assert spare_failure_risk.risks(path, ("x", "y"), time.time(), 3600.0) == {}
 
 
 def test_an_expired_table_says_nothing_and_a_broken_one_is_an_error(tmp_path: Path) -> None:
     path = publish(tmp_path / "t.json", {"n1": 0.9}, valid_for=-1)
-    assert spare_risk.risks(path, ("n1",), time.time(), 60.0) == {}
+    assert spare_failure_risk.risks(path, ("n1",), time.time(), 60.0) == {}
     path.write_text("{")
     with pytest.raises(CouldNotObserveError):
-        spare_risk.risks(path, ("n1",), time.time(), 60.0)
+        spare_failure_risk.risks(path, ("n1",), time.time(), 60.0)
 
 
 def test_risk_orders_spares_behind_what_is_known_of_them() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.model.errors import CouldNotObserveError, UsageError
-from whesl.predict.accuracy import Given
+from whesl.predict.given_accuracy import Given
 from whesl.site.publish import risk_table
 from whesl.site.publish.risk_table import NodeRisk, Table
 

@@ -13,7 +13,7 @@ from tests.workflows.test_submit import script
 from whesl.isolator.launch.full_path import setup_of
 from whesl.isolator.launch.setup_json import Request
 from whesl.rjms.port import AllocationInfo
-from whesl.rjms.submission_grants import GRANTED_SPARES
+from whesl.rjms.submission_environment import GRANTED_SPARES
 from whesl.workflows import wrap
 from whesl.workflows.submit import jobspec
 from whesl.workflows.submit.install import install

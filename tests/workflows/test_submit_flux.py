@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
-from whesl.rjms.submission_grants import GRANTED_SPARES
+from whesl.rjms.submission_environment import GRANTED_SPARES
 from whesl.workflows import wrap
 from whesl.workflows.submit import flux_command, flux_directives, jobspec
 from whesl.workflows.submit.flux_bindings import OUTER

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import msgspec
 import zmq
 
-from whesl.agents import processes, signals
+from whesl.agents import attempt_signals, processes
 from whesl.agents.lease import KernelWitness, Lease, lead
 from whesl.agents.memory_locking import stay_resident
 from whesl.agents.messages import (
@@ -53,7 +53,7 @@ from whesl.agents.messages import (
 from whesl.agents.process_attribution import attempts_of
 from whesl.agents.watchdog_pair import Pair
 from whesl.detect.hung_process_stacks import collect
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.event_loop_stall import Stoppage
 from whesl.wire.addresses import bracketed
 from whesl.wire.agent_link import LinkClient
@@ -137,7 +137,7 @@ class Agent:
         self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._pausing = threading.Lock()
         self._paused: list[processes.Process] = []
-        self._held = signals.HeldSignal()
+        self._held = attempt_signals.HeldSignal()
         self._asked = SignalProcesses(token="", signum=0)  # what was held last
 
     @property
@@ -264,7 +264,7 @@ class Agent:
 
     def _signal(self, message: SignalProcesses) -> None:
         def send() -> int:
-            return signals.signal_attempt(
+            return attempt_signals.signal_attempt(
                 message.token, None, message.signum, "catching", self._spared(), node=self._node
             )
 
@@ -357,7 +357,7 @@ def main() -> int:
     # The time limit's TERM is for the task; the agent is needed until the very end.
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(signum, signal.SIG_IGN)
-    file = msgspec.json.decode(retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
+    file = msgspec.json.decode(file_retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
     endpoint = find_endpoint(file)
 
     def work(pair: Pair) -> None:

@@ -19,7 +19,7 @@ import zmq
 from whesl.agents import processes
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.job_suspension import HeldSilence, Suspension
-from whesl.agents.lease_responder_process import Leases, listen
+from whesl.agents.lease_responder_supervisor import Leases, listen
 from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
 from whesl.agents.messages import (
     FROM_AGENT,
@@ -38,7 +38,7 @@ from whesl.agents.messages import (
     Stacks,
     ToAgent,
 )
-from whesl.model import decoding, retry
+from whesl.model import decoding, file_retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.wire.addresses import own_addresses
@@ -165,7 +165,7 @@ class Agents:
         # Made here: whoever writes to it would make it with the user's umask.
         log = str(self._link.parent / "agents.log")
         with contextlib.suppress(OSError):
-            retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+            file_retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
         request = StepRequest(
             command=(sys.executable, "-m", processes.AGENT, str(self._link)),
             nodes=nodes,
@@ -194,7 +194,7 @@ class Agents:
             file = msgspec.structs.replace(
                 self._file, carriers=carriers, responder=leases.carrier, table=leases.descriptor
             )
-            retry.replace(self._link, msgspec.json.encode(file))
+            file_retry.replace(self._link, msgspec.json.encode(file))
 
     def _revive(self, node: str) -> None:
         """Start another agent on a node that may live without one.

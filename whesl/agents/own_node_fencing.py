@@ -9,7 +9,7 @@ import msgspec
 
 from whesl.agents import processes
 from whesl.detect.hung_process_stacks import collect
-from whesl.operations.files.paths_in_use import open_for_writing
+from whesl.operations.relocation.paths_in_use import open_for_writing
 
 STACKS_LIMIT = 5.0
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
-from whesl.agents import slurmstepd
+from whesl.agents import slurm_step_processes
 from whesl.agents.shm_cleanup import Segments
 from whesl.locking import procfs
 from whesl.model import rlimit_mark
@@ -56,7 +56,7 @@ NO_RANKS = LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstr
 class Process(msgspec.Struct, frozen=True):
     """One process. ``started`` (clock ticks since boot) tells it from a later one with the same number.
 
-    ``mark``: its soft limit of RLIMIT_RSS, bytes (``model.marks``). ``thread``: of a process whose first
+    ``mark``: its soft limit of RLIMIT_RSS, bytes (``rlimit_mark``). ``thread``: of a process whose first
     thread has ended, another one, by whose number /proc shows its memory and environment; else 0.
     """
 
@@ -212,31 +212,31 @@ def look(
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
     processes = {process.pid: process for process in everything() if process.pid not in spared}
-    children = slurmstepd.children_of(processes.values())
-    job, keepers = slurmstepd.own_job(os.environ), _step_daemons(processes.values())
+    children = slurm_step_processes.children_of(processes.values())
+    job, keepers = slurm_step_processes.own_job(os.environ), _step_daemons(processes.values())
     if job:
-        for pid in slurmstepd.below(slurmstepd.of_other_jobs(keepers, job), children):
+        for pid in slurm_step_processes.below(slurm_step_processes.of_other_jobs(keepers, job), children):
             processes.pop(pid, None)
     chosen = {
         pid
         for pid, process in processes.items()
         if process.session == session or _belongs(process, processes, token, wanted, node, job)
     }
-    daemons = slurmstepd.of_launchers(keepers, slurmstepd.own(os.environ))
+    daemons = slurm_step_processes.of_launchers(keepers, slurm_step_processes.own(os.environ))
     if not chosen and not daemons:
         return Look([])
-    chosen |= slurmstepd.below(chosen, children) & processes.keys()
+    chosen |= slurm_step_processes.below(chosen, children) & processes.keys()
     if daemons:
         keeper = {step: pid for pid, step in daemons.items()}
         for process in processes.values():
             # What has left its parent is init's child, and its step's still by its cgroup.
             if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
                 children.setdefault(keeper[step], []).append(process.pid)
-        chosen |= slurmstepd.belonging(daemons, chosen, children, steps) & processes.keys()
+        chosen |= slurm_step_processes.belonging(daemons, chosen, children, steps) & processes.keys()
     found = [processes[pid] for pid in sorted(chosen)]
     strange = []
     for keeper_pid, step in daemons.items() if job else ():
-        rest = (slurmstepd.below([keeper_pid], children) & processes.keys()) - chosen
+        rest = (slurm_step_processes.below([keeper_pid], children) & processes.keys()) - chosen
         if rest and not _accounted(processes[pid] for pid in rest):
             strange.append(step)
     return Look(found, tuple(strange))
@@ -245,14 +245,14 @@ def look(
 def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
     """Return what each of Slurm's step daemons keeps, by its number."""
     return {
-        process.pid: slurmstepd.named(command_line(process.pid))
+        process.pid: slurm_step_processes.named(command_line(process.pid))
         for process in processes
-        if process.name == slurmstepd.DAEMON
+        if process.name == slurm_step_processes.DAEMON
     }
 
 
 def _step_of(pid: int) -> str:
-    return slurmstepd.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
+    return slurm_step_processes.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
 
 
 def _accounted(processes: Iterable[Process]) -> bool:

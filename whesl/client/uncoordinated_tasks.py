@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
-from whesl.isolator.task import raised, taskdir
+from whesl.isolator.task import raise_requests, taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.model import decoding, retry
+from whesl.model import decoding, file_retry
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import ControlAction
@@ -51,7 +51,7 @@ def find(home: Path, wanted: str) -> Alone | None:
 def _living(home: Path) -> dict[str, tuple[Path, Job]]:
     """Return the directories and jobs of the tasks whose isolator lives, by their ids."""
     living: dict[str, tuple[Path, Job]] = {}
-    for file in retry.entries(places.tasks(home), "*/*/job.json"):
+    for file in file_retry.entries(places.tasks(home), "*/*/job.json"):
         directory = TaskDir(file.parent)
         job = None if directory.result_file.exists() else decoding.load(file, Job)
         if job is not None and not job.setup.coordinator and directory.owner() is not None:
@@ -68,7 +68,7 @@ def state(home: Path) -> State:
 def ended(home: Path) -> State:
     """Return those that have ended, in the same way: to say so of one that was asked for."""
     entries: dict[str, TaskEntry] = {}
-    for file in retry.entries(places.tasks(home), "*/*/result.json"):
+    for file in file_retry.entries(places.tasks(home), "*/*/result.json"):
         job, result = decoding.load(file.with_name("job.json"), Job), decoding.load(file, Result)
         if job is not None and result is not None and not job.setup.coordinator:
             entries[job.setup.task.id] = _entry(file.parent, job, result.state)
@@ -106,14 +106,16 @@ def leave(directory: TaskDir, message: RaiseException | PredictFailure) -> None:
 
     Raises RefusedError when too many wait there, TaskDirError, OSError.
     """
-    raised.leave(directory.raised, message)
+    raise_requests.leave(directory.raised, message)
 
 
 def untaken(home: Path, tasks: Iterable[str], identity: str) -> set[str]:
     """Return those of some tasks that have not taken the exception of this id."""
     living = _living(home)
     return {
-        task for task in tasks if task in living and raised.waits(TaskDir(living[task][0]).raised, identity)
+        task
+        for task in tasks
+        if task in living and raise_requests.waits(TaskDir(living[task][0]).raised, identity)
     }
 
 

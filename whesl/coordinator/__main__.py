@@ -14,7 +14,7 @@ from whesl.coordinator.daemon import Daemon
 from whesl.coordinator.effects.ports import InstalledPorts
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_watch import Guard
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import WheslError
 from whesl.wire.allowed_ports import allowed
 from whesl.wire.keys import home
@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
         logging.error("%s", error)
         return error.exit_code
     except OSError as error:
-        logging.error("the coordinator's files cannot be reached: %s", retry.told(error))
+        logging.error("the coordinator's files cannot be reached: %s", file_retry.told(error))
         return EXIT_IO
     return 0
 

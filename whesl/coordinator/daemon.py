@@ -47,8 +47,8 @@ from whesl.coordinator.storage.background_snapshots import Snapshotter
 from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshots import Kept
 from whesl.journal import Clock, Journal, JournalError, snapshot
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.records import coordinator as records
 from whesl.wire.delivery import new_incarnation
@@ -275,7 +275,7 @@ class Daemon:
                 LOG.info("%s had left %d messages, %d of them new", left.peer, len(left.envelopes), len(new))
             self._server.forget(left.peer)
             with contextlib.suppress(OSError):
-                retry.remove(left.path, retry.BRIEF)
+                file_retry.remove(left.path, file_retry.BRIEF)
 
     def _take(self, events: Sequence[_Taken]) -> bool:
         """Take events in, all or none; False when they could not be written down: nothing has happened then.
@@ -438,7 +438,7 @@ class Daemon:
         found = read_endpoint(self._home)
         if found is not None and found.incarnation == self._incarnation:
             with contextlib.suppress(OSError):
-                retry.remove(endpoint_file(self._home))
+                file_retry.remove(endpoint_file(self._home))
         with contextlib.suppress(JournalError):
             # Only a remark for people; the state does not need it.
             stopped = records.CoordinatorStopped()

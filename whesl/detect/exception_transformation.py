@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.esl.detections.told import CountDetection
+from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.spec import Spec
 from whesl.model.evidence import History
 from whesl.model.workflow import Task, job_matches

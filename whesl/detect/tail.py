@@ -30,7 +30,7 @@ from typing import Any
 import inotify_simple
 
 from whesl.detect.filesystem_type import REMOTE, magic_of
-from whesl.model import retry
+from whesl.model import file_retry
 
 FASTEST, SLOWEST = 0.005, 0.25  # seconds between two polls
 SAFETY = 1.0  # seconds between two looks at a path that inotify watches
@@ -316,7 +316,7 @@ class Tailer:
             self._take(followed, old, first=True)
             return
         if old is not None:
-            retry.close(old.handle)
+            file_retry.close(old.handle)
         followed.fresh = True
         followed.missed = f"rotated away unseen after byte {offset}: lines may have been missed"
 
@@ -409,9 +409,9 @@ class Tailer:
         followed.problem = ""
         if followed.files and found.identity == followed.files[-1].identity:
             followed.suspect = False
-            retry.close(found.handle)
+            file_retry.close(found.handle)
         elif len(followed.files) >= QUEUE_LIMIT:
-            retry.close(found.handle)
+            file_retry.close(found.handle)
         else:
             self._take(followed, found)
 
@@ -451,7 +451,7 @@ class Tailer:
                 self._watches.pop(file.watch, None)
                 with contextlib.suppress(OSError):  # the kernel removed it together with the file
                     self._inotify.rm_watch(file.watch)
-        retry.close(file.handle)
+        file_retry.close(file.handle)
 
 
 def _said(error: Exception) -> str:
@@ -467,5 +467,5 @@ def _open(path: str) -> _File:
             raise _UnfitError("not a regular file: it is not read")
         handle = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     finally:
-        retry.close(place)
+        file_retry.close(place)
     return _File(handle=handle, identity=(seen.st_dev, seen.st_ino))

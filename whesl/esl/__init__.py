@@ -75,7 +75,7 @@ def read_file(path: str | Path) -> bytes:
     """Return a file's bytes, no more than are needed to see that it is too large. Raises UsageError."""
     from whesl.esl.language.source import MAX_BYTES
     from whesl.model.errors import UsageError
-    from whesl.model.retry import retried
+    from whesl.model.file_retry import retried
 
     def read() -> bytes:
         with open(path, "rb") as file:  # noqa: PTH123  # pathlib costs milliseconds

@@ -12,7 +12,7 @@ import json
 import os
 
 from whesl import __version__
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.digest import hexdigest
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -60,7 +60,7 @@ def remember(cache: str, path: str, content: bytes, spec: dict[str, Any], includ
     text = json.dumps({"spec": spec, "included": included}).encode()
     with contextlib.suppress(FileExistsError):
         os.mkdir(cache, 0o700)  # noqa: PTH102
-    retry.replace(f"{cache}/{name}", hexdigest(text, _SIZE).encode() + b"\n" + text)
+    file_retry.replace(f"{cache}/{name}", hexdigest(text, _SIZE).encode() + b"\n" + text)
     with contextlib.suppress(FileNotFoundError):  # another task empties it too
         _forget(cache)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from whesl.esl import rules_cache
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError, WheslError
 
@@ -41,7 +41,7 @@ def load_rules(files: Sequence[str], cache: Path, *, any_job: bool) -> Spec | No
 
 def _load(path: Path, cache: Path) -> Spec:
     try:
-        content = retry.retried(path.read_bytes)
+        content = file_retry.retried(path.read_bytes)
     except OSError as error:
         raise UsageError(f"the rules {path} cannot be read: {error.strerror}") from error
     known = rules_cache.recall(str(cache), str(path), content)

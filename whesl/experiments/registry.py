@@ -48,7 +48,7 @@ EXPERIMENTS: dict[str, str] = {
     # Checkpoints
     "ckpt-ratios": "whesl.experiments.ckpt.reproduce",
     "ckpt-overheads": "whesl.experiments.ckpt.reproduce",
-    "ckpt-observations": "whesl.experiments.ckpt.observations",
+    "ckpt-observations": "whesl.experiments.ckpt.observation_checks",
     "ckpt-alpha": "whesl.experiments.ckpt.reproduce",
     "ckpt-lanl": "whesl.experiments.ckpt.recorded_failures",
 }

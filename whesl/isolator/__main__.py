@@ -15,7 +15,7 @@ from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError
 from whesl.locking.takeover_watch import Guard
-from whesl.model import decoding, retry
+from whesl.model import decoding, file_retry
 from whesl.model.errors import WheslError
 from whesl.rjms import current_allocation, manager_table
 from whesl.rjms.port import Closing
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
         return _look_after(arguments)
     except OSError as error:
         # Not known is not gone: the keeper starts another isolator, which looks again.
-        logging.error("the task's files cannot be reached: %s", retry.told(error))
+        logging.error("the task's files cannot be reached: %s", file_retry.told(error))
         return EXIT_IO
 
 

@@ -26,7 +26,7 @@ from whesl.isolator.core.events import (
 )
 from whesl.model.errors import WheslError
 from whesl.model.evidence import PredictedFailure
-from whesl.operations.arguments import JobCheckpoint
+from whesl.operations.step_arguments import JobCheckpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable

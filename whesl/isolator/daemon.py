@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from whesl.agents import signals
+from whesl.agents import attempt_signals
 from whesl.agents.blocking_call_worker import Worker
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
@@ -61,13 +61,13 @@ from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.observe.held_hangs import HeldHangs
 from whesl.isolator.observe.manager_events import ManagerEvents, matter
+from whesl.isolator.observe.no_match_fast_path import Skimming
 from whesl.isolator.observe.observer import Observer
-from whesl.isolator.observe.quiet_output_loop import Skimming
 from whesl.isolator.recovery_steps import Steps
 from whesl.isolator.task import disk_reserve, forbid_requeue, lock_lost, moved_output_links, pause_note
 from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.lost_node_release import Release
-from whesl.isolator.task.raised import Left
+from whesl.isolator.task.raise_requests import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
 from whesl.journal import Journal as JournalFile
@@ -408,7 +408,7 @@ class Daemon:
 
         def send() -> int | None:
             own = (token, attempt.pid, command.signum, command.whom)
-            return signals.signal_attempt(*own) if attempt.running else None
+            return attempt_signals.signal_attempt(*own) if attempt.running else None
 
         self._nodes.signal(command, token, send)
 

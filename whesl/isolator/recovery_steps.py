@@ -15,12 +15,12 @@ from whesl.isolator.core.events import StepDone
 from whesl.isolator.core.state import State
 from whesl.isolator.launch.attempt_command import written
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
 from whesl.model.task_configuration import Configuration
-from whesl.operations.files.paths_in_use import named_paths
 from whesl.operations.plan import Context, RecoveryError
+from whesl.operations.relocation.paths_in_use import named_paths
 
 LOG = logging.getLogger(__name__)
 _PLACEMENT = "WHESL_PLACEMENT"  # where the table of nodes' risks is, in the environment of a task
@@ -58,7 +58,7 @@ class Steps:
         recovery = state.recovery
         assert recovery is not None
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        log = retry.retried(lambda: os.open(self._directory.log, append, 0o600))
+        log = file_retry.retried(lambda: os.open(self._directory.log, append, 0o600))
         try:
             step = recovery.steps[index]
             result = execute(step, self._context(state), HostPorts(self._directory.path, log))
@@ -76,7 +76,7 @@ class Steps:
                 ordinal=recovery.ordinal, index=index, outcome=StepOutcome.FAIL, note=f"not a step: {error}"
             )
         finally:
-            retry.close(log)
+            file_retry.close(log)
         return StepDone(
             ordinal=recovery.ordinal,
             index=index,
@@ -111,9 +111,9 @@ class Steps:
         ends = self._environment.get("SLURM_JOB_END_TIME", "")
         left = max(float(ends) - now, 0.0) if ends.isascii() and ends.isdigit() else _DAY
         try:
-            from whesl.site import spare_risk  # what it needs is heavy, and few tasks have a table
+            from whesl.site import spare_failure_risk  # what it needs is heavy, and few tasks have a table
 
-            return spare_risk.risks(Path(path), nodes, now, left)
+            return spare_failure_risk.risks(Path(path), nodes, now, left)
         except CouldNotObserveError as error:
             LOG.warning("spares are taken in their order: %s", error.message)
             return {}

@@ -20,7 +20,7 @@ import msgspec
 
 from whesl.journal.database_integrity import sync_directory
 from whesl.journal.errors import FULL, JournalError
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 
 _NAME = re.compile(r"history-([0-9a-f]{8})-(\d{12})-(\d{12})\.jsonl\.gz")
@@ -65,10 +65,10 @@ def segments(journal: Path, of: int) -> list[Segment]:
     """
     found = []
     try:
-        names = retry.names(journal.parent)
+        names = file_retry.names(journal.parent)
     except OSError as error:
         raise JournalError(
-            f"the files of old records beside {journal} could not be looked for: {retry.told(error)}",
+            f"the files of old records beside {journal} could not be looked for: {file_retry.told(error)}",
             reason="input-output",
             hint="check the file system that holds them",
         ) from error
@@ -89,7 +89,7 @@ def read(segment: Segment) -> Iterator[Record]:
     last = segment.first - 1
     try:
         # Read in one piece, some MiB at most, so that it can be read again.
-        content = retry.retried(segment.path.read_bytes)
+        content = file_retry.retried(segment.path.read_bytes)
         with gzip.open(io.BytesIO(content), "rb") as file:
             for line in file:
                 record = _LINE.decode(line)
@@ -102,7 +102,8 @@ def read(segment: Segment) -> Iterator[Record]:
     except OSError as error:
         if error.errno is not None:
             raise JournalError(
-                f"the old records after {last} could not be read from {segment.path}: {retry.told(error)}",
+                f"the old records after {last} could not be read from {segment.path}: "
+                f"{file_retry.told(error)}",
                 reason="input-output",
                 hint="check the file system that holds them",
                 readable_after=segment.last,
@@ -177,7 +178,7 @@ def put_away(
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        why = "the file system is full" if error.errno in FULL else retry.told(error)
+        why = "the file system is full" if error.errno in FULL else file_retry.told(error)
         raise JournalError(
             f"old records could not be moved out of the journal {journal}: {why}",
             reason="full" if error.errno in FULL else "input-output",

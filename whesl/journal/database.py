@@ -22,7 +22,7 @@ from whesl.journal.errors import (
     translated,
 )
 from whesl.journal.rows import SCHEMA, sound, text
-from whesl.model.retry import LIMIT, TRANSIENT, exists, told
+from whesl.model.file_retry import LIMIT, TRANSIENT, exists, told
 
 T = TypeVar("T")
 _BUSY_TIMEOUT = 10.0

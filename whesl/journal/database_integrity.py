@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whesl.locking import mounts, takeover_lock
-from whesl.model import retry
+from whesl.model import file_retry
 
 # https://sqlite.org/fileformat2.html, sections 1.3 and 4.1.
 _MAGIC = b"SQLite format 3\0"
@@ -56,11 +56,11 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
             return
         except OSError:
             # A file system without hard links.
-            if not retry.exists(path):
+            if not file_retry.exists(path):
                 beside.rename(path)
     finally:
-        retry.close(descriptor)
-        retry.remove(beside)
+        file_retry.close(descriptor)
+        file_retry.remove(beside)
 
 
 def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
@@ -123,7 +123,7 @@ def sync_directory(directory: Path) -> None:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
             raise
     finally:
-        retry.close(descriptor)
+        file_retry.close(descriptor)
 
 
 class _Frame(NamedTuple):
@@ -161,7 +161,7 @@ def log_of(path: Path) -> bytes:
 
     Raises OSError when that could not be read.
     """
-    return retry.content(path.with_name(path.name + "-wal")) or b""
+    return file_retry.content(path.with_name(path.name + "-wal")) or b""
 
 
 def unread(log: bytes, taken: int) -> bool:
@@ -217,7 +217,7 @@ def renew(path: Path) -> None:
         return
     for suffix in ("", "-journal"):
         old = path.with_name(path.name + suffix)
-        retry.retried(partial(_renew, old))
+        file_retry.retried(partial(_renew, old))
 
 
 def _renew(old: Path) -> None:
@@ -228,7 +228,7 @@ def _renew(old: Path) -> None:
         try:
             os.fsync(descriptor)
         finally:
-            retry.close(descriptor)
+            file_retry.close(descriptor)
         beside.replace(old)
 
 

@@ -26,7 +26,7 @@ import msgspec
 from whesl.journal.database_integrity import sync_directory
 from whesl.journal.errors import FULL
 from whesl.journal.store import Anchor
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 
@@ -108,7 +108,7 @@ def write(
         finally:
             beside.unlink(missing_ok=True)
     except OSError as error:
-        why = "the file system is full" if error.errno in FULL else retry.told(error)
+        why = "the file system is full" if error.errno in FULL else file_retry.told(error)
         raise SnapshotError(f"no snapshot was written in {directory}: {why}") from error
     return path
 
@@ -140,11 +140,11 @@ def read(path: Path, take: Callable[[str, bytes], None]) -> Head:
     Raises SnapshotError, FileNotFoundError when there is no such file (any more).
     """
     try:
-        content = retry.retried(path.read_bytes)
+        content = file_retry.retried(path.read_bytes)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise SnapshotError(f"the snapshot {path} could not be read: {retry.told(error)}") from error
+        raise SnapshotError(f"the snapshot {path} could not be read: {file_retry.told(error)}") from error
     return _read(path, io.BytesIO(content), take)
 
 
@@ -189,10 +189,10 @@ def found(directory: Path) -> list[Path]:
     Raises SnapshotError when they could not be looked for.
     """
     try:
-        names = retry.names(directory)
+        names = file_retry.names(directory)
     except OSError as error:
         raise SnapshotError(
-            f"{directory} could not be searched for snapshots: {retry.told(error)}"
+            f"{directory} could not be searched for snapshots: {file_retry.told(error)}"
         ) from error
     return sorted((directory / name for name in names if _NAME.fullmatch(name)), reverse=True)
 

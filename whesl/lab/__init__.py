@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from whesl.lab.readers.format_detection import read_failures, read_jobs
     from whesl.lab.readers.swf import read as read_swf
     from whesl.lab.readers.workflow_formats import read as read_graph
-    from whesl.lab.replay.case import Case, prepare
+    from whesl.lab.replay.case_from_logs import Case, prepare
     from whesl.lab.replay.run import Replay, candidate
     from whesl.lab.replay.run import replay as replay_case
     from whesl.lab.replay.savings_bootstrap import savings
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from whesl.lab.results.tables import write_jobs, write_summary, write_table
     from whesl.lab.workflow.simulate import simulate as simulate_workflows
     from whesl.placement.port import Decisions, Policy, View
-    from whesl.predict.accuracy import exact, of_accuracy
-    from whesl.predict.ffp import fit as fit_ffp
+    from whesl.predict.filtered_failure_prediction import fit as fit_ffp
+    from whesl.predict.given_accuracy import exact, of_accuracy
     from whesl.predict.history import History, merged
     from whesl.predict.port import Predictor
     from whesl.predict.survival import fit as fit_survival
@@ -92,7 +92,7 @@ __all__ = [
 # name: (module, its name there); what is imported above for type checkers.
 _PLACES = {
     "Attempts": ("whesl.lab.cluster.simulation_records", "Attempts"),
-    "Case": ("whesl.lab.replay.case", "Case"),
+    "Case": ("whesl.lab.replay.case_from_logs", "Case"),
     "Decisions": ("whesl.placement.port", "Decisions"),
     "Figure": ("whesl.lab.results.records", "Figure"),
     "History": ("whesl.predict.history", "History"),
@@ -109,14 +109,14 @@ _PLACES = {
     "View": ("whesl.placement.port", "View"),
     "Workload": ("whesl.lab.cluster.simulation_records", "Workload"),
     "candidate": ("whesl.lab.replay.run", "candidate"),
-    "exact": ("whesl.predict.accuracy", "exact"),
-    "fit_ffp": ("whesl.predict.ffp", "fit"),
+    "exact": ("whesl.predict.given_accuracy", "exact"),
+    "fit_ffp": ("whesl.predict.filtered_failure_prediction", "fit"),
     "fit_survival": ("whesl.predict.survival", "fit"),
     "measures": ("whesl.lab.cluster.measures", "measures"),
     "merged": ("whesl.predict.history", "merged"),
-    "of_accuracy": ("whesl.predict.accuracy", "of_accuracy"),
+    "of_accuracy": ("whesl.predict.given_accuracy", "of_accuracy"),
     "outcome": ("whesl.lab.cluster.measures", "outcome"),
-    "prepare": ("whesl.lab.replay.case", "prepare"),
+    "prepare": ("whesl.lab.replay.case_from_logs", "prepare"),
     "read_failures": ("whesl.lab.readers.format_detection", "read_failures"),
     "read_graph": ("whesl.lab.readers.workflow_formats", "read"),
     "read_jobs": ("whesl.lab.readers.format_detection", "read_jobs"),

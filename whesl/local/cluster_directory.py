@@ -10,8 +10,8 @@ import msgspec
 
 from whesl.local.channel import Channel, Directory, ask
 from whesl.local.protocol import AnyMessage, Failed, Message
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.scheduling.records import Settings
@@ -49,7 +49,7 @@ class Cluster:
     def settings(self) -> Settings:
         """Return the settings it was started with. Raises CouldNotObserveError when there is none."""
         try:
-            content = retry.retried(self._settings_file)
+            content = file_retry.retried(self._settings_file)
             return msgspec.json.decode(content, type=Settings)
         except FileNotFoundError:
             raise CouldNotObserveError(

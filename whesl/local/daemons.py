@@ -19,7 +19,7 @@ import msgspec
 from whesl.local import process_lookup, protocol
 from whesl.local.cluster_directory import Cluster
 from whesl.local.environment import cleaned
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.scheduling.records import Settings
 
@@ -175,7 +175,7 @@ def node_pid(cluster: Cluster, name: str) -> int | None:
     """
     path = cluster.join("nodes", name, "pid")
     try:
-        content = retry.content(path)
+        content = file_retry.content(path)
         pid, started = map(int, (content or b"").split())
         process = process_lookup.look(pid)
     except OSError as error:
@@ -234,7 +234,7 @@ def _answers(cluster: Cluster) -> bool:
 def _write_settings(cluster: Cluster, settings: Settings) -> None:
     path = Path(cluster.join("settings.json"))
     fresh = path.with_suffix(".new")
-    retry.write(fresh, msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
+    file_retry.write(fresh, msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
     fresh.replace(path)
 
 
@@ -246,7 +246,7 @@ def write_commands(cluster: Cluster) -> None:
         fresh = path.with_suffix(".new")
         # These commands are this cluster's, whatever the environment says.
         place = f"WHESL_LOCAL={shlex.quote(cluster.path)}"
-        retry.write(fresh, f'#!/bin/sh\n{place} exec {prefix} {name} "$@"\n'.encode(), 0o700)
+        file_retry.write(fresh, f'#!/bin/sh\n{place} exec {prefix} {name} "$@"\n'.encode(), 0o700)
         fresh.replace(path)
 
 

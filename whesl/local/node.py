@@ -26,7 +26,7 @@ from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.tasks import Incarnation, LocalStep, Runner, Task
 from whesl.locking import takeover_lock
-from whesl.model import retry
+from whesl.model import file_retry
 
 RECONNECT = 0.1
 KILL_ROUND = 0.05
@@ -106,7 +106,7 @@ class NodeDaemon:
         try:
             channel = self._cluster.sockets.connect(SERVER)
         except (OSError, ChannelClosedError):
-            if retry.gone(self._cluster.join("settings.json")):
+            if file_retry.gone(self._cluster.join("settings.json")):
                 # The whole cluster was deleted: nobody will ever stop this node.
                 raise SystemExit(0) from None
             return
@@ -410,7 +410,7 @@ def _become_node(cluster: Cluster, name: str, limit: int) -> None:
     me = process_lookup.look(os.getpid())
     assert me is not None
     path = os.path.join(directory, "pid")  # noqa: PTH118
-    retry.write(path + ".new", f"{me.pid} {me.started}\n".encode())
+    file_retry.write(path + ".new", f"{me.pid} {me.started}\n".encode())
     os.rename(path + ".new", path)  # noqa: PTH104
     daemon.run()
 

@@ -19,7 +19,7 @@ from whesl.local.service import Service
 from whesl.local.store import Store
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import RefusedError, WheslError
 from whesl.scheduling.core import Ranking
 
@@ -66,7 +66,7 @@ class Server:
                     self._accept()
                 elif isinstance(key.data, Channel):
                     self._receive(key.data, now)
-            if retry.gone(self._sockets.path):
+            if file_retry.gone(self._sockets.path):
                 return  # the whole cluster was deleted
             # Sockets first: signs of life that waited while this process did not run count.
             wake = min(self._service.core.advance(now), self._service.check_owners(now))

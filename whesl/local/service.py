@@ -19,7 +19,7 @@ from whesl.local.artificial_wait import QueueWait
 from whesl.local.channel import Channel
 from whesl.local.cluster_directory import Cluster
 from whesl.local.store import Store
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 from whesl.scheduling import actions
@@ -141,15 +141,15 @@ class Service:
     def _spool(self, number: int, message: protocol.Submit) -> None:
         directory = self.cluster.join("spool", str(number))
         try:
-            retry.retried(lambda: os.makedirs(directory, mode=0o700, exist_ok=True))  # noqa: PTH103  # as below
+            file_retry.retried(lambda: os.makedirs(directory, mode=0o700, exist_ok=True))  # noqa: PTH103  # as below
             for name, mode, data in (
                 ("slurm_script", 0o700, message.script),
                 ("environment.json", 0o600, msgspec.json.encode(message.environment)),
             ):
                 path = os.path.join(directory, name)  # noqa: PTH118
-                retry.retried(partial(_write_anew, path, mode, data))
+                file_retry.retried(partial(_write_anew, path, mode, data))
         except OSError as error:
-            raise TransientError(f"the job cannot be kept: {retry.told(error)}") from error
+            raise TransientError(f"the job cannot be kept: {file_retry.told(error)}") from error
 
     def _select(self, reference: str) -> list[Job]:
         match = _REFERENCE.fullmatch(reference)
@@ -379,7 +379,7 @@ class Service:
         if node not in self._nodes:
             return
         spool = self.cluster.join("spool", str(job.array_job or job.id))
-        content = retry.retried(Path(spool, "environment.json").read_bytes)
+        content = file_retry.retried(Path(spool, "environment.json").read_bytes)
         base = msgspec.json.decode(content, type=dict[str, str])
         spec = job.spec
         pattern = spec.output or ("slurm-%A_%a.out" if job.array_task is not None else "slurm-%j.out")

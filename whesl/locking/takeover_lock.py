@@ -24,7 +24,7 @@ import json
 import os
 
 from whesl.locking import mounts, procfs
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import WheslError
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -157,7 +157,7 @@ def take(path: str, owner: Owner) -> int:
     Raises HeldError when another one holds it, LockError when its file system cannot do what is needed,
     OSError when that fails.
     """
-    return retry.retried(lambda: _take(path, owner))
+    return file_retry.retried(lambda: _take(path, owner))
 
 
 def _take(path: str, owner: Owner) -> int:
@@ -177,7 +177,7 @@ def _take(path: str, owner: Owner) -> int:
 
 def holder(path: str) -> Owner | None:
     """Return who holds a lock as far as can be told, None when nobody does. Raises OSError."""
-    found, held = retry.retried(lambda: _look(path, path))
+    found, held = file_retry.retried(lambda: _look(path, path))
     return found if held else None
 
 
@@ -192,7 +192,7 @@ def break_lock(path: str, owner: Owner, by: Owner) -> int | None:
     Returns the descriptor, as ``take`` does. Raises as ``take`` does.
     """
     by.epoch = owner.epoch + 1
-    return retry.retried(lambda: _win(path, by))
+    return file_retry.retried(lambda: _win(path, by))
 
 
 def sign(descriptor: int, owner: Owner) -> None:
@@ -202,8 +202,8 @@ def sign(descriptor: int, owner: Owner) -> None:
         descriptor: the lock's.
         owner: who holds it from now on; its epoch is set.
     """
-    owner.epoch = retry.retried(lambda: _read(descriptor)).epoch
-    retry.retried(lambda: os.pwrite(descriptor, _record(owner), 0))
+    owner.epoch = file_retry.retried(lambda: _read(descriptor)).epoch
+    file_retry.retried(lambda: os.pwrite(descriptor, _record(owner), 0))
 
 
 def spare(path: str, epoch: int) -> None:
@@ -235,7 +235,7 @@ def spare(path: str, epoch: int) -> None:
 
 def epoch_of(descriptor: int) -> int:
     """Return the epoch of a lock that is held. Raises OSError."""
-    return retry.retried(lambda: _read(descriptor)).epoch
+    return file_retry.retried(lambda: _read(descriptor)).epoch
 
 
 def lost(path: str, epoch: int) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from whesl.model import retry
+from whesl.model import file_retry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ def load(path: Path, kind: type[S]) -> S | None:
 
     Raises OSError when it could not be seen whether there is one.
     """
-    content = retry.content(path)
+    content = file_retry.content(path)
     try:
         return None if content is None else msgspec.json.decode(content, type=kind)
     except UNDECODABLE:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from os import stat_result
 from posixpath import dirname, join
 
-from whesl.model.retry import TRANSIENT
+from whesl.model.file_retry import TRANSIENT
 
 MAX_LINKS = 40  # as the kernel
 
@@ -27,7 +27,7 @@ def planted(
         user: who asks (effective user id).
         lstat: what looks at a path without following it (``os.lstat``); its OSError ends the search: what
             cannot be looked at cannot be used either, and whoever opens it says so. One of
-            ``retry.TRANSIENT`` is raised: what comes after it was not looked at.
+            ``file_retry.TRANSIENT`` is raised: what comes after it was not looked at.
         readlink: what reads a link (``os.readlink``).
     """
     ahead = path.split("/")[::-1]

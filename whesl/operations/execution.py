@@ -15,13 +15,13 @@ from typing import IO, Any, Protocol, TypeVar
 import msgspec
 
 from whesl.esl.spec import Operation, ResourceKind
-from whesl.operations import arguments as args
 from whesl.operations import filesystem, job, node
+from whesl.operations import step_arguments as args
 from whesl.operations.bounded_process import run_limited
-from whesl.operations.files.tree_relocation import said
 from whesl.operations.handlers import run_handler
 from whesl.operations.job import CommandResult
 from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.operations.relocation.tree_relocation import said
 from whesl.records.plan_step import PlanStep
 
 _KEPT_OUTPUT = 4096

@@ -18,14 +18,14 @@ from whesl.esl.detections.disk import DiskMetric
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
 from whesl.model.task_configuration import Configuration
-from whesl.operations.arguments import FilesystemChange, FilesystemReplace
-from whesl.operations.files import file_clock, mirror_policy
-from whesl.operations.files.free_space import UnsuitableError, check_room
-from whesl.operations.files.mirror_policy import Policy, Rel
-from whesl.operations.files.paths_in_use import named_paths
-from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
-from whesl.operations.files.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.operations.relocation import file_clock, mirror_plan
+from whesl.operations.relocation.free_space import UnsuitableError, check_room
+from whesl.operations.relocation.mirror_plan import Policy, Rel
+from whesl.operations.relocation.paths_in_use import named_paths
+from whesl.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
+from whesl.operations.step_arguments import FilesystemChange, FilesystemReplace
 from whesl.operations.step_crash_state import Progress, ProgressFile, token
 from whesl.records.plan_step import PlanStep
 
@@ -138,7 +138,7 @@ class _Replacement:
         self, source: Tree, target: Tree, repeat: bool, file: ProgressFile, progress: Progress, report: Report
     ) -> None:
         context = self._context
-        named = [mirror_policy.below(os.fsencode(self._current), os.fsencode(path)) for path in self._named]
+        named = [mirror_plan.below(os.fsencode(self._current), os.fsencode(path)) for path in self._named]
         works = find_work(source, [rel for rel in named if rel is not None])
         policy = self._policy(source, target, repeat, roots(works))
         shift = context.set_ahead + file_clock.ahead(source, policy.workspace or (), self._token)
@@ -175,12 +175,12 @@ class _Replacement:
         rules = context.configuration.path_map
         workspace = context.configuration.workdir or context.workspace or context.task.workspace
         place = (
-            mirror_policy.below(os.fsencode(self._current), os.fsencode(rules.path(workspace)))
+            mirror_plan.below(os.fsencode(self._current), os.fsencode(rules.path(workspace)))
             if workspace
             else None
         )
         opened = (
-            mirror_policy.below(root, path)
+            mirror_plan.below(root, path)
             for path in context.open_files
             for root in {source.root, os.path.realpath(source.root), os.fsencode(self._current)}
         )

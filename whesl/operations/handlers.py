@@ -18,9 +18,9 @@ from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
-from whesl.operations.arguments import HANDLER_TIMEOUT, absolute
 from whesl.operations.bounded_process import run_limited
 from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.operations.step_arguments import HANDLER_TIMEOUT, absolute
 from whesl.records.plan_step import PlanStep
 
 GROUP = "whesl.handlers"

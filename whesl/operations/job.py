@@ -9,9 +9,9 @@ import msgspec
 
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.outcomes import StepOutcome
-from whesl.operations.arguments import JobAdd, JobRemove, JobReplace
 from whesl.operations.node import SPARES_EXHAUSTED, in_order, silent
 from whesl.operations.plan import Context, RecoveryError, StepResult, capture_values
+from whesl.operations.step_arguments import JobAdd, JobRemove, JobReplace
 from whesl.records.plan_step import PlanStep
 
 

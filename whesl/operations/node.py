@@ -16,8 +16,8 @@ from whesl.model.avoidance import SECONDS, told
 from whesl.model.outcomes import StepOutcome
 from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
-from whesl.operations.arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.operations.step_arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.operations.suspect_node import grade_of, match_node
 from whesl.records.plan_step import PlanStep
 

@@ -22,7 +22,7 @@ from whesl.model.evidence import Raised
 from whesl.model.outcomes import StepOutcome
 from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Task
-from whesl.operations.arguments import checked, split_command
+from whesl.operations.step_arguments import checked, split_command
 from whesl.operations.suspect_node import find_suspect
 from whesl.records.plan_step import PlanStep
 

@@ -13,8 +13,8 @@ import msgspec
 
 from whesl.journal.errors import JournalError
 from whesl.journal.store import Journal, Record
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
@@ -59,16 +59,16 @@ def happening(record: coordinator.AnyRecord, time: float) -> Happening | None:
 
 def latest(home: Path) -> str:
     """Return the id of the workflow that was begun last. Raises UsageError when there is none, OSError."""
-    return retry.retried(lambda: _latest(home))
+    return file_retry.retried(lambda: _latest(home))
 
 
 def _latest(home: Path) -> str:
     begun = {
         path.parent.name: path.stat().st_mtime
-        for path in retry.entries(places.workflows(home), "*/workflow.json")
+        for path in file_retry.entries(places.workflows(home), "*/workflow.json")
     }
     for name in without_coordinator(home, begun.keys()):
-        tasks = retry.entries(places.tasks(home) / quote(name, safe=""), "*/job.json")
+        tasks = file_retry.entries(places.tasks(home) / quote(name, safe=""), "*/job.json")
         begun[name] = max(path.stat().st_mtime for path in tasks)
     if not begun:  # the tasks' own files may have been removed since
         begun = _known_to_coordinator(home)
@@ -83,8 +83,8 @@ def without_coordinator(home: Path, known: Collection[str] = ()) -> list[str]:
     """Return the workflows, other than those known, whose tasks have left records of their own."""
     return [
         name
-        for directory in retry.entries(places.tasks(home), "*")
-        if (name := unquote(directory.name)) not in known and retry.entries(directory, "*/job.json")
+        for directory in file_retry.entries(places.tasks(home), "*")
+        if (name := unquote(directory.name)) not in known and file_retry.entries(directory, "*/job.json")
     ]
 
 
@@ -96,7 +96,7 @@ def gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool]
         workflow_id: the workflow's id.
         wanted: which of its tasks; None for all.
     """
-    return retry.retried(lambda: _gather(home, workflow_id, wanted))
+    return file_retry.retried(lambda: _gather(home, workflow_id, wanted))
 
 
 def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool] | None) -> Gathered:
@@ -165,11 +165,11 @@ def _merged(sources: list[list[Happening]]) -> tuple[Happening, ...]:
 
 def known_workflows(home: Path) -> list[str]:
     """Return the names of the workflows of a home; those without a coordinator are last. Raises OSError."""
-    return retry.retried(lambda: _known_workflows(home))
+    return file_retry.retried(lambda: _known_workflows(home))
 
 
 def _known_workflows(home: Path) -> list[str]:
-    known = [path.parent.name for path in retry.entries(places.workflows(home), "*/workflow.json")]
+    known = [path.parent.name for path in file_retry.entries(places.workflows(home), "*/workflow.json")]
     return known + without_coordinator(home, known)
 
 
@@ -185,7 +185,7 @@ def _tasks_of(told: list[Happening]) -> list[Task]:
 
 def _workflow(home: Path, workflow_id: str, tasks: list[Task]) -> Workflow:
     try:
-        content = retry.content(places.workflow_file(home, workflow_id))
+        content = file_retry.content(places.workflow_file(home, workflow_id))
         return msgspec.json.decode(content or b"", type=Workflow)
     except UNDECODABLE:
         if tasks:
@@ -250,7 +250,7 @@ class _Ledger(msgspec.Struct):
 
 def _submissions(directory: Path) -> dict[str, float]:
     found: dict[str, float] = {}
-    for path in retry.entries(directory, "*.json"):
+    for path in file_retry.entries(directory, "*.json"):
         with contextlib.suppress(OSError, *UNDECODABLE):
-            found.update(msgspec.json.decode(retry.content(path) or b"{}", type=_Ledger).submitted)
+            found.update(msgspec.json.decode(file_retry.content(path) or b"{}", type=_Ledger).submitted)
     return found

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task
@@ -57,7 +57,7 @@ def task_directories(home: Path, workflow: str) -> list[TaskDirectory]:
         workflow: the workflow's id.
     """
     found: list[TaskDirectory] = []
-    for path in retry.entries(places.tasks(home) / quote(workflow, safe=""), "*/job.json"):
+    for path in file_retry.entries(places.tasks(home) / quote(workflow, safe=""), "*/job.json"):
         with contextlib.suppress(OSError, *UNDECODABLE):
             setup = msgspec.json.decode(path.read_bytes(), type=_Job).setup
             began = path.stat().st_mtime

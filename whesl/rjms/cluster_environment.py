@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.rjms.manager_table import BUILT_IN, manager
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -59,7 +59,7 @@ def asking(environ: Mapping[str, str], cluster: Mapping[str, str]) -> dict[str, 
     known = {}
     for name, value in cluster.items():
         before = _FILES.get(name)
-        if before is not None and value.startswith(before) and retry.gone(value[len(before) :]):
+        if before is not None and value.startswith(before) and file_retry.gone(value[len(before) :]):
             continue
         known[name] = value
     return {**outside(environ), **known}

@@ -27,7 +27,7 @@ import psutil
 
 from whesl.testing.cluster_bed import Bed
 from whesl.testing.free_ports import free_ports
-from whesl.testing.slurminstall import PATH, SlurmBedError, missing
+from whesl.testing.install_slurm import PATH, SlurmBedError, missing
 from whesl.testing.slurmnet import NodeNetwork
 
 Mode = Literal["pid", "net", "host"]

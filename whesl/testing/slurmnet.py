@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from whesl.testing.slurminstall import PATH, SlurmBedError
+from whesl.testing.install_slurm import PATH, SlurmBedError
 
 
 class NodeNetwork:

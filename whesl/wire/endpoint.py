@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from whesl import __version__
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.wire.addresses import bracketed, own_addresses
 from whesl.wire.keys import write_private
@@ -63,7 +63,7 @@ def write_endpoint(home: Path, endpoint: Endpoint) -> None:
 def read_endpoint(home: Path) -> Endpoint | None:
     """Return the file's content, None when there is none or it is not readable."""
     try:
-        content = retry.content(endpoint_file(home), retry.BRIEF)
+        content = file_retry.content(endpoint_file(home), file_retry.BRIEF)
         return None if content is None else msgspec.json.decode(content, type=Endpoint)
     except (OSError, *UNDECODABLE):
         return None

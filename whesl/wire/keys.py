@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.wire.private_directory import HomeError, make_private
 
@@ -104,7 +104,7 @@ def write_private(path: Path, content: bytes) -> None:
 
     Raises OSError.
     """
-    retry.retried(lambda: _write_private(path, content))
+    file_retry.retried(lambda: _write_private(path, content))
 
 
 def _write_private(path: Path, content: bytes) -> None:
@@ -130,17 +130,17 @@ def _pair(directory: Path) -> KeyPair:
     not empty fails, so of two makers one wins, and nobody sees half a pair.
     """
     try:
-        return retry.retried(lambda: _kept(directory))
+        return file_retry.retried(lambda: _kept(directory))
     except OSError as error:
         raise HomeError(
-            f"the key pair {directory} cannot be read or made: {retry.told(error)}",
+            f"the key pair {directory} cannot be read or made: {file_retry.told(error)}",
             hint="check room and quota of the file system; "
             f"else remove {directory} while nothing of WHESL runs: it is made anew",
         ) from error
 
 
 def _kept(directory: Path) -> KeyPair:
-    if not retry.exists(directory):
+    if not file_retry.exists(directory):
         import shutil
         import tempfile
 
@@ -148,7 +148,7 @@ def _kept(directory: Path) -> KeyPair:
         try:
             write_private(making / "pair.json", msgspec.json.encode(KeyPair.generate()))
             with contextlib.suppress(OSError):  # another process was first; its pair is read below
-                retry.retried(lambda: making.rename(directory))
+                file_retry.retried(lambda: making.rename(directory))
         finally:
             shutil.rmtree(making, ignore_errors=True)
     private_directory(directory)

@@ -9,8 +9,8 @@ import errno
 import os
 import stat
 
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.model.planted_links import planted
 
@@ -29,7 +29,7 @@ def explained(error: OSError) -> str:
         import resource  # needed for this message alone
 
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        return f"{retry.told(error)}: no file may grow beyond {limit} bytes\n  hint: ulimit -f unlimited"
+        return f"{file_retry.told(error)}: no file may grow beyond {limit} bytes\n  hint: ulimit -f unlimited"
     said, need = _reason(error)
     return f"{said}\n  hint: {need}, or set {places.VARIABLE} to another place" if need else said
 
@@ -44,7 +44,7 @@ def _has_directory() -> bool:
 
 def _reason(error: OSError) -> tuple[str, str]:
     """Return what an error means, and what has to be done; '' where that is not known."""
-    said = retry.told(error)
+    said = file_retry.told(error)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return said, ""
     place = places.chosen()
@@ -73,7 +73,7 @@ def make_private(path: str) -> None:
     Raises HomeError.
     """
     try:
-        retry.retried(lambda: _make_private(path))
+        file_retry.retried(lambda: _make_private(path))
     except OSError as error:
         said, need = _reason(error)
         other = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
@@ -126,6 +126,6 @@ def _is_directory(path: str) -> bool:
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  # as above
     except OSError as error:
-        if error.errno in retry.TRANSIENT:
+        if error.errno in file_retry.TRANSIENT:
             raise
         return False

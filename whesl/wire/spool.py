@@ -20,8 +20,8 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.wire.keys import private_directory, write_private
 from whesl.wire.messages import Envelope, Escalate, RecoveryRequest, decode, encode
 
@@ -77,7 +77,7 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
 def collect(home: Path) -> tuple[list[Left], list[Path]]:
     """Return what was left, oldest first, and the files that could not be understood."""
     found: list[tuple[float, str]] = []
-    for name in retry.names(spool(home)):
+    for name in file_retry.names(spool(home)):
         with contextlib.suppress(OSError):  # not now; it is looked at again
             if name.endswith(SUFFIX) and not name.startswith("."):
                 found.append(((spool(home) / name).lstat().st_mtime, name))
@@ -107,7 +107,7 @@ def _read(path: Path) -> tuple[Envelope, ...]:
     """Return a file's envelopes, none for what no isolator of this user has written. Raises OSError."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        descriptor = retry.retried(lambda: os.open(path, flags), retry.BRIEF)
+        descriptor = file_retry.retried(lambda: os.open(path, flags), file_retry.BRIEF)
     except OSError as error:
         if error.errno == errno.ELOOP:
             return ()

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from whesl.esl.spec import ResourceKind, Spec
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.rjms import manager_table
@@ -109,8 +109,8 @@ def prepare(
     if not own_node and not observe:
         extra = with_isolators_node(extra, workflow)
     workflow = _with_spares(workflow, extra)
-    retry.write(directory / "spec.json", msgspec.json.encode(spec))
-    retry.write(directory / "workflow.json", msgspec.json.encode(workflow))
+    file_retry.write(directory / "spec.json", msgspec.json.encode(spec))
+    file_retry.write(directory / "workflow.json", msgspec.json.encode(workflow))
     options = FluxifyOptions(
         program=program(),
         workflow=workflow.id,
@@ -134,11 +134,11 @@ def prepare(
         target = directory / path.name
         if str(target) in files or target.name in ("spec.json", "workflow.json"):
             target = directory / f"{len(files)}_{path.name}"
-        retry.write(target, result.text.encode())
+        file_retry.write(target, result.text.encode())
         files.append(str(target))
         notices += result.notices
     commands = install(directory / "bin", rjms, environment)
-    retry.write(directory / "manager.log")
+    file_retry.write(directory / "manager.log")
     return Prepared(
         plan=RunPlan(
             workflow=workflow,

@@ -1,7 +1,7 @@
 """The checkpoint models as plain SimPy processes: an application, and one process for each failure.
 
-Written beside ``whesl.experiments.ckpt.model`` with another structure: the application is a generator that is
-interrupted.
+Written beside ``whesl.experiments.ckpt.model_loop`` with another structure: the application is a generator
+that is interrupted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import simpy
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from whesl.experiments.ckpt.model import Incidents, Plan
+    from whesl.experiments.ckpt.model_loop import Incidents, Plan
 
 
 class Node:

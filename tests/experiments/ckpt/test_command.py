@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from whesl.cli.lab.ckpt import ckpt
-from whesl.experiments.ckpt import break_even, machine, observations, reproduce
+from whesl.experiments.ckpt import machine, migration_break_even, observation_checks, reproduce
 from whesl.lab.progress import Silent
 from whesl.model.errors import UsageError
 
@@ -62,23 +62,29 @@ def test_the_ratios_of_three_rows_are_predicted_from_two() -> None:
 
 
 def test_what_follows_from_2_7() -> None:
-    assert [round(break_even.least_alpha(sigma), 3) for sigma in (0.1, 0.3, 0.5)] == [1.06, 1.304, 2.414]
-    assert [round(break_even.least_alpha_printed(sigma), 3) for sigma in (0.1, 0.3, 0.5)] == [
+    assert [round(migration_break_even.least_alpha(sigma), 3) for sigma in (0.1, 0.3, 0.5)] == [
+        1.06,
+        1.304,
+        2.414,
+    ]
+    assert [round(migration_break_even.least_alpha_printed(sigma), 3) for sigma in (0.1, 0.3, 0.5)] == [
         1.049,
         1.144,
         1.243,
     ]
-    assert break_even.least_alpha(0.62) == math.inf
+    assert migration_break_even.least_alpha(0.62) == math.inf
     for sigma in (0.1, 0.4):
         for ratio in (1.0, 1.5):
-            alpha = break_even.least_alpha(sigma, ratio)
-            gained = break_even.met_by_checkpoints(alpha, sigma) - sigma
+            alpha = migration_break_even.least_alpha(sigma, ratio)
+            gained = migration_break_even.met_by_checkpoints(alpha, sigma) - sigma
             assert gained * ratio == pytest.approx(1 - math.sqrt(1 - sigma))  # (2.4) with equality
 
 
 @pytest.mark.slow
 def test_observations_are_reported_whether_they_hold_or_not() -> None:
-    findings = {finding.name: finding for finding in observations.observations(Silent(), None, True).findings}
+    findings = {
+        finding.name: finding for finding in observation_checks.observations(Silent(), None, True).findings
+    }
     assert findings["p-ckpt, CHIMERA"].holds
     assert findings["p-ckpt takes over"].holds
     assert {finding.holds for finding in findings.values()} == {True, False}

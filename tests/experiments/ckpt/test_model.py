@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.experiments.ckpt.plain_model import Application
 from whesl.ckpt.core import interval
-from whesl.experiments.ckpt import evaluate, machine, model
+from whesl.experiments.ckpt import evaluate, machine, model_loop
 
 
-def plan(name: str, **changes: float) -> model.Plan:
-    base = model.Plan(
+def plan(name: str, **changes: float) -> model_loop.Plan:
+    base = model_loop.Plan(
         work=2000.0,
         buffer_write=4.0,
         drain=6.0,
@@ -34,9 +34,9 @@ def plan(name: str, **changes: float) -> model.Plan:
     return base._replace(**changes)  # type: ignore[arg-type]  # only times and rates are changed
 
 
-def incidents(rows: list[tuple[float, float, bool]]) -> model.Incidents:
+def incidents(rows: list[tuple[float, float, bool]]) -> model_loop.Incidents:
     rows = sorted([*rows, (math.inf, 1e9, True)], key=lambda row: row[1])
-    return model.Incidents(*(np.array(column) for column in zip(*rows, strict=True)))
+    return model_loop.Incidents(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 @st.composite
@@ -62,7 +62,7 @@ def test_a_run_costs_what_plain_processes_say(name: str, rows: list[tuple[float,
     if name == "B":
         rows = [(math.inf, failed, real) for _, failed, real in rows if real]
     drawn = incidents(rows)
-    ours = model.run(plan(name), drawn)
+    ours = model_loop.run(plan(name), drawn)
     theirs = Application(plan(name), drawn)
     assert ours.failures == theirs.failures
     assert (ours.migrated, ours.committed) == (theirs.moved, theirs.met)
@@ -74,14 +74,14 @@ def test_a_run_costs_what_plain_processes_say(name: str, rows: list[tuple[float,
 
 
 def test_without_failures_only_checkpoints_cost() -> None:
-    outcome = model.run(plan("P2"), incidents([]))
+    outcome = model_loop.run(plan("P2"), incidents([]))
     assert outcome.recomputation == outcome.recovery == 0.0
     assert outcome.checkpoint == pytest.approx(4.0 * outcome.checkpoints)
 
 
 def test_incidents_that_end_before_the_run_are_no_result() -> None:
-    short = model.Incidents(np.array([math.inf]), np.array([50.0]), np.array([True]))
-    assert math.isnan(model.run(plan("B"), short).makespan)
+    short = model_loop.Incidents(np.array([math.inf]), np.array([50.0]), np.array([True]))
+    assert math.isnan(model_loop.run(plan("B"), short).makespan)
 
 
 @given(
@@ -102,7 +102,7 @@ def test_the_compiled_interval_is_the_formula(
         unmet=1.0 - recall * (migrated + committed),
         proactive=recall * committed / precision,
     )
-    assert model.interval(numbers, 1.0 / between) == pytest.approx(
+    assert model_loop.interval(numbers, 1.0 / between) == pytest.approx(
         interval.with_errors(cost, between, accuracy), rel=1e-6
     )
 

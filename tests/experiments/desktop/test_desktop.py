@@ -18,9 +18,9 @@ from whesl.experiments.registry import load
 from whesl.lab.progress import Silent
 from whesl.model.errors import WheslError
 from whesl.placement.port import Nodes, Queue, Running, View
-from whesl.placement.replication import Replicated, key_of, select
-from whesl.predict import ffp
-from whesl.predict.accuracy import Given, exact, none
+from whesl.placement.required_reliability import Replicated, key_of, select
+from whesl.predict import filtered_failure_prediction
+from whesl.predict.given_accuracy import Given, exact, none
 from whesl.predict.history import History, merged
 
 # The first call compiles, on a busy machine for minutes.
@@ -97,7 +97,7 @@ def test_the_24_hour_example() -> None:
     history = merged(
         1, 0.0, 30.5 * DAY, [(0, day * DAY + HOUR, day * DAY + HOUR + 60) for day in days.tolist()]
     )
-    predictor = ffp.fit(history, tolerance=300.0)
+    predictor = filtered_failure_prediction.fit(history, tolerance=300.0)
     last = 29 * DAY + HOUR
     policy = Replicated("FFP", required=0.8)
     assert policy.decide(view(1, [10 * HOUR]), predictor, last + 5 * HOUR).job.tolist() == [0]

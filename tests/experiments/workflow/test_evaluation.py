@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.experiments.registry import load
+from whesl.experiments.workflow.failure_aware_evaluation import (
+    DAY,
+    YEARS,
+    Plan,
+    Row,
+    one_window,
+    window,
+    windows,
+)
 from whesl.experiments.workflow.figures import report
-from whesl.experiments.workflow.flaw_evaluation import DAY, YEARS, Plan, Row, one_window, window, windows
 from whesl.lab.progress import Silent
 from whesl.lab.workflow.generate import Shape, layered
 from whesl.predict.history import History, merged

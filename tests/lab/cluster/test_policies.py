@@ -17,7 +17,7 @@ from whesl.placement.easy import Easy
 from whesl.placement.fcfs import Fcfs
 from whesl.placement.port import Decisions, View
 from whesl.placement.reliable import Reliable, choose, expected_loss
-from whesl.predict import accuracy
+from whesl.predict import given_accuracy
 from whesl.predict.history import History, merged
 from whesl.predict.port import Predictor
 
@@ -80,7 +80,7 @@ def test_a_slow_reference_agrees(policy: str, trace: tuple[Workload, int, Histor
 @given(trace=traces(), aoa=st.sampled_from([0.3, 0.7, 1.0]))
 def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, History], aoa: float) -> None:
     work, nodes, history = trace
-    predictor = accuracy.of_accuracy(history, aoa, 0.5, 1)
+    predictor = given_accuracy.of_accuracy(history, aoa, 0.5, 1)
     for name, policy in (("fcfs", Fcfs()), ("easy", Easy()), ("reliable", Reliable())):
         compiled = simulate(work, nodes, name, history=history, predictor=predictor).attempts
         attempts = policy_object_loop.simulate(work, nodes, policy, history=history, predictor=predictor)
@@ -177,7 +177,7 @@ def test_a_node_that_stays_down_leaves_jobs_unstarted() -> None:
 
 def test_choice_of_nodes() -> None:
     """The nodes of least risk; among equal ones those that fail soon after the job."""
-    predictor = accuracy.Given("given", 5, [1, 2], [50.0, 150.0])
+    predictor = given_accuracy.Given("given", 5, [1, 2], [50.0, 150.0])
     free = np.arange(5)
     assert choose(predictor, free, 1, 0.0, 100.0, np.inf).nodes.tolist() == [2]
     assert choose(predictor, free, 4, 0.0, 100.0, np.inf).nodes.tolist() == [0, 2, 3, 4]
@@ -201,6 +201,6 @@ def test_reliable_loses_less_than_easy() -> None:
     failures = [(int(rng.integers(nodes)), t, t + 600.0) for t in np.sort(rng.uniform(0, 2e5, 150)).tolist()]
     history = merged(nodes, 0.0, 3e5, failures)
     easy = simulate(work, nodes, "easy", history=history).measures
-    known = simulate(work, nodes, "reliable", history=history, predictor=accuracy.exact(history))
+    known = simulate(work, nodes, "reliable", history=history, predictor=given_accuracy.exact(history))
     assert audit(work, nodes, known.attempts, history) == []
     assert known.measures["node_hours_lost"] < 0.2 * easy["node_hours_lost"]

@@ -10,7 +10,7 @@ import pytest
 
 from whesl.lab import machine_file
 from whesl.lab.readers import format_detection
-from whesl.lab.replay.case import Case, prepare
+from whesl.lab.replay.case_from_logs import Case, prepare
 from whesl.model.errors import UsageError
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "site"

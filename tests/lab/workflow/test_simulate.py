@@ -27,7 +27,7 @@ from whesl.placement.list_scheduling import (
     Ready,
     least_expected,
 )
-from whesl.predict.accuracy import Given, exact, none
+from whesl.predict.given_accuracy import Given, exact, none
 from whesl.predict.history import History, merged
 from whesl.predict.predictor_arrays import Compiled
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
-from whesl.testing import slurmbed, slurminstall
+from whesl.testing import install_slurm, slurmbed
+from whesl.testing.install_slurm import SlurmBedError
 from whesl.testing.slurmbed import Mode, SlurmBed
-from whesl.testing.slurminstall import SlurmBedError
 
 
 @pytest.mark.slurm
@@ -42,9 +42,9 @@ def test_a_failed_start_leaves_nothing() -> None:
 
 def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(slurminstall, "missing", lambda sets=(): ["slurmctld"])
+    monkeypatch.setattr(install_slurm, "missing", lambda sets=(): ["slurmctld"])
     with pytest.raises(SlurmBedError, match="root"):
-        slurminstall.install()
+        install_slurm.install()
     bed = slurmbed.SlurmBed(1)
     with pytest.raises(SlurmBedError, match="root"):
         bed.start()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.site.flux.tables import publish
 from whesl.placement.reliable import choose, risks
-from whesl.predict.accuracy import Given
+from whesl.predict.given_accuracy import Given
 from whesl.site.flux.prediction_source import Source, read
 from whesl.site.flux.rank_selection import Advice
 from whesl.site.flux.table_predictor import Published

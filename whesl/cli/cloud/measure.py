@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError, WheslError
@@ -24,7 +24,7 @@ _EPILOG = (
 @click.option(
     "--platforms",
     metavar="NAME,...",
-    shell_complete=candidates.platforms,
+    shell_complete=completion_candidates.platforms,
     help="Instance types; default: all of the prices.",
 )
 @click.option("--prices", type=FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.cli.cloud.running import show, told
 from whesl.cli.options import FOLDER
 
-_directory = click.argument("directory", type=FOLDER, shell_complete=candidates.cloud_runs)
+_directory = click.argument("directory", type=FOLDER, shell_complete=completion_candidates.cloud_runs)
 _as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 
 

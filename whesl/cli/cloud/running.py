@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import steady
 from whesl.cli.options import FILE, FOLDER, json_option
 from whesl.model.errors import UsageError
@@ -30,14 +30,14 @@ _OPTIONS = (
     click.option(
         "--scheduler",
         metavar="NAME",
-        shell_complete=candidates.schedulers,
+        shell_complete=completion_candidates.schedulers,
         help="slurm, flux or local, over the file's.",
     ),
     click.option(
         "--cloud",
         "provider",
         metavar="NAME",
-        shell_complete=candidates.clouds,
+        shell_complete=completion_candidates.clouds,
         help="processes, ec2 or slurm, over the file's.",
     ),
     click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs."),

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.coordinator.client.journal_state import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.model.evidence import LastLines, kept
@@ -34,7 +34,7 @@ _DATES = 1e9  # such numbers with a point are times since the epoch, and no dura
     default="",
     metavar="W",
     help="Only those of one workflow.",
-    shell_complete=candidates.workflows,
+    shell_complete=completion_candidates.workflows,
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
 from whesl.cli.inspect import workflow_list
 from whesl.cli.options import FILE
@@ -28,7 +28,7 @@ _LISTED = 10
 
 
 @click.command()
-@click.argument("workflow", required=False, shell_complete=candidates.workflows)
+@click.argument("workflow", required=False, shell_complete=completion_candidates.workflows)
 @click.option("--list", "only_list", is_flag=True, help="List all workflows, the newest first.")
 @click.option("--day", default="", metavar="DATE", help="Of `exec`: only what began on it (2026-11-23).")
 @click.option("--job", default="", metavar="ID", help="Of `exec`: only what ran in this job.")

@@ -12,13 +12,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
 from whesl.cli.inspect.watch import Watcher, cells, row
 from whesl.cli.inspect.watch import watch as follow
 from whesl.coordinator.client.journal_state import Known, known_state
 from whesl.coordinator.client.start import running
-from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
+from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.coordinator.json_views import status_view, unreachable_managers
 from whesl.coordinator.python_gc import put_off
 from whesl.model.errors import UsageError
@@ -32,7 +32,7 @@ _HINTED = 5  # workflows that a hint names
 
 
 @click.command()
-@click.argument("workflow", required=False, default="", shell_complete=candidates.workflows)
+@click.argument("workflow", required=False, default="", shell_complete=completion_candidates.workflows)
 @click.option("--watch", is_flag=True, help="Refresh until every task has ended (or Ctrl-C).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(workflow: str, watch: bool, as_json: bool) -> None:

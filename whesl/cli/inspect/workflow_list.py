@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from whesl.coordinator.client.journal_state import known_state
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
@@ -71,7 +71,7 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
         began.setdefault(task.workflow, task.state_time)
     if commands:
         states.pop(ALONE, None)
-    for path in retry.entries(places.workflows(home), "*/workflow.json"):
+    for path in file_retry.entries(places.workflows(home), "*/workflow.json"):
         if path.parent.name not in states:  # of a coordinator whose journal is gone
             with contextlib.suppress(OSError, *UNDECODABLE):
                 tasks = msgspec.json.decode(path.read_bytes(), type=Workflow).tasks

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.lab import campaign_cells
+from whesl.cli.lab import campaign_simulators
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, json_option, quiet_option
 from whesl.lab.campaign import plan, run, summary
@@ -38,13 +38,15 @@ def campaign(
     A simulation that has finished in DIR is not run again, so a campaign that was killed goes on where it
     was. Results are the same on any number of processes.
     """
-    given, planned = plan.read(file, campaign_cells.files)
+    given, planned = plan.read(file, campaign_simulators.files)
     if only_list:
         listed = [{"key": c.key, "kind": c.kind, "seed": c.seed, **c.shown} for c in planned]
         click.echo(as_json(listed), nl=False)
         return
     workers = jobs or len(os.sched_getaffinity(0))
-    results, errors = run.run(planned, out, campaign_cells.run, shown(quiet=quiet), jobs=workers, dask=dask)
+    results, errors = run.run(
+        planned, out, campaign_simulators.run, shown(quiet=quiet), jobs=workers, dask=dask
+    )
     said = [f"{cell.kind} {cell.shown}: {errors[cell.key]}" for cell in planned if cell.key in errors]
     summary.write(out, given, planned, results, said)
     for line in said:

@@ -15,7 +15,7 @@ from whesl.cli.options import FOLDER, quiet_option, strict_option, system_option
 from whesl.lab import machine_file as machines
 from whesl.lab.readers import format_detection
 from whesl.lab.replay import page as pages
-from whesl.lab.replay.case import prepare
+from whesl.lab.replay.case_from_logs import prepare
 from whesl.lab.replay.run import candidate
 from whesl.lab.replay.run import replay as run
 from whesl.lab.results.figures import write_figure

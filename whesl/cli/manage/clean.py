@@ -17,7 +17,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen, steady
 from whesl.coordinator.client.journal_state import known_state
 from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
@@ -67,7 +67,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.argument("workflows", nargs=-1, metavar="[WORKFLOW]...", shell_complete=candidates.workflows)
+@click.argument(
+    "workflows", nargs=-1, metavar="[WORKFLOW]...", shell_complete=completion_candidates.workflows
+)
 @click.option(
     "--older-than",
     "days",

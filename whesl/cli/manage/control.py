@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.client import uncoordinated_tasks
 from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
+from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
 from whesl.wire import keys
@@ -40,7 +40,7 @@ def _options(function: click.decorators.FC) -> click.decorators.FC:
         help="How long --wait waits.",
     )(function)
     function = click.option("--wait", is_flag=True, help="Return when it has happened.")(function)
-    return click.argument("task", shell_complete=candidates.tasks)(function)
+    return click.argument("task", shell_complete=completion_candidates.tasks)(function)
 
 
 @click.command()

@@ -5,21 +5,27 @@ from __future__ import annotations
 import click
 import msgspec
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 
 
 @click.command("raise")
-@click.argument("exception", shell_complete=candidates.exceptions)
-@click.option("--task", default="", metavar="TASK", shell_complete=candidates.tasks, help="On this task.")
+@click.argument("exception", shell_complete=completion_candidates.exceptions)
+@click.option(
+    "--task", default="", metavar="TASK", shell_complete=completion_candidates.tasks, help="On this task."
+)
 @click.option(
     "--node",
     default="",
     metavar="NODE",
-    shell_complete=candidates.nodes,
+    shell_complete=completion_candidates.nodes,
     help="On every task that runs on this node, which is then the suspect.",
 )
 @click.option(
-    "--job", default="", metavar="ID", shell_complete=candidates.jobs, help="On every task of this job."
+    "--job",
+    default="",
+    metavar="ID",
+    shell_complete=completion_candidates.jobs,
+    help="On every task of this job.",
 )
 @click.option("--evidence", default="", metavar="TEXT", help="Why: one line for the report.")
 @click.option("--id", "identity", default="", metavar="ID", help="The same id is raised once only.")

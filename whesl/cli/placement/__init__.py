@@ -10,7 +10,7 @@ from whesl.cli.group import HELP, LazyGroup
 COMMANDS = {
     "learn": ("learn", "Fit predictors to this site's own history."),
     "score": ("score", "Say how good they were on the last weeks."),
-    "health": ("health", "Record this node's memory, disk and link counters."),
+    "health": ("record_counters", "Record this node's memory, disk and link counters."),
     "chains": ("chains", "Log chains: messages after which a node fails."),
     "load": ("flux_load", "Let a live Flux instance place jobs by predictions, or end it."),
     "serve": ("serve", "Publish the table; observe, or act on Slurm's nodes and jobs."),

@@ -18,7 +18,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish import risk_table
 from whesl.site.publish.core import Settings
 from whesl.site.slurm import plugin_config
-from whesl.site.slurm.cluster import Cluster
+from whesl.site.slurm.nodes_and_jobs import Cluster
 from whesl.site.slurm.placement_service import Service
 from whesl.site.slurm.prediction_sources import Sources
 from whesl.wire.metrics_server import MetricsServer, address

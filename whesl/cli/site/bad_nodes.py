@@ -13,7 +13,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from whesl.cli import candidates
+from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
 from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.json_views import nodes_view
@@ -34,7 +34,7 @@ _REPLY = 10.0
     "cleared",
     metavar="NODES",
     multiple=True,
-    shell_complete=candidates.bad_nodes,
+    shell_complete=completion_candidates.bad_nodes,
     help="As `whesl nodes clear`.",
 )
 @click.pass_context
@@ -78,7 +78,7 @@ def add(node: str, reason: str, hours: float) -> None:
 
 
 @nodes.command()
-@click.argument("nodes", nargs=-1, shell_complete=candidates.bad_nodes)
+@click.argument("nodes", nargs=-1, shell_complete=completion_candidates.bad_nodes)
 @click.option("--all", "everything", is_flag=True, help="All that are avoided.")
 def clear(nodes: tuple[str, ...], everything: bool) -> None:
     """Use NODES again: names, or lists such as n[01-03]."""

@@ -16,7 +16,7 @@ from whesl.cloud.bursting.core import Memory, orphans
 from whesl.cloud.providers.port import Instance, InstanceRequest, Provider
 from whesl.cloud.providers.processes.files import locked
 from whesl.journal import Journal
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 
 ASKED, ENDED = "asked", "ended"
@@ -118,7 +118,7 @@ class Burst:
             for instance in found:
                 self._end(journal, instance.token, "its node is not used by Slurm")
             fresh = path.with_suffix(".new")
-            retry.write(fresh, msgspec.json.encode(memory))
+            file_retry.write(fresh, msgspec.json.encode(memory))
             fresh.replace(path)
         return found
 

@@ -28,7 +28,7 @@ from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import Digest, checked
 from whesl.journal import Journal
 from whesl.locking import takeover_lock
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
 
@@ -87,7 +87,7 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     setup = Setup(run=secrets.token_hex(6), workflow=workflow, initial=initial, limits=limits, site=site)
     fresh = path.with_suffix(".new")
-    retry.write(fresh, msgspec.json.encode(setup))
+    file_retry.write(fresh, msgspec.json.encode(setup))
     fresh.replace(path)
     return setup
 

@@ -17,7 +17,7 @@ from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.opening import opened
 from whesl.cloud.transfer.port import Store
-from whesl.model import retry, toml
+from whesl.model import file_retry, toml
 from whesl.model.errors import UsageError
 
 FILE = "cloud.toml"
@@ -251,6 +251,6 @@ def _jobs(
     script = directory / f"executor-{domain.value}.sh"
     worker = shlex.join([sys.executable, "-m", "whesl", "cloud", "worker", "--store", seen_as])
     given = f'--poll {max(0.05, site.poll / 5):g} --executor "$1" --seconds "$2"'
-    retry.write(script, f"#!/bin/sh\nexec {worker} {given}\n".encode(), 0o700)
+    file_retry.write(script, f"#!/bin/sh\nexec {worker} {given}\n".encode(), 0o700)
     scheduler = rjms.scheduler(name, **options)
     return SchedulerSide(domain, scheduler, store, script=script, partition=partition, logs=logs)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.cloud.transfer.port import Digest, checked, digest_of, missing, same
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import CouldNotObserveError
 
 _UNFINISHED = ".whesl-part-"
@@ -52,7 +52,7 @@ class DirectoryStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             fresh = path.with_name(f"{_UNFINISHED}{os.getpid()}-{path.name}")
-            retry.write(fresh, content)
+            file_retry.write(fresh, content)
             fresh.replace(path)
         except OSError as error:
             raise CouldNotObserveError(f"{path} cannot be written: {error.strerror}") from None

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.cloud.transfer.port import Digest
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 
 
@@ -54,7 +54,7 @@ class Uploads:
         """Write an upload down; it is on disk when this returns."""
         path = self._path(upload.bucket, upload.key)
         fresh = path.with_suffix(f".{os.getpid()}")
-        retry.write(fresh, msgspec.json.encode(upload))
+        file_retry.write(fresh, msgspec.json.encode(upload))
         fresh.replace(path)
 
     def over(self, upload: Upload) -> None:

@@ -20,8 +20,8 @@ import psutil
 
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import TransientError, WheslError
 from whesl.wire.client import request
 from whesl.wire.endpoint import Endpoint, read_endpoint
@@ -230,7 +230,7 @@ def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     private_directory(home)
     private_directory(places.coordinator(home))
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    log = retry.retried(lambda: os.open(log_file(home), append, 0o600))
+    log = file_retry.retried(lambda: os.open(log_file(home), append, 0o600))
     try:
         return subprocess.Popen(
             [sys.executable, "-m", "whesl.coordinator", *options],
@@ -242,7 +242,7 @@ def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     finally:
-        retry.close(log)
+        file_retry.close(log)
 
 
 def _last_words(home: Path) -> str:

@@ -9,8 +9,8 @@ from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, Resou
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task
-from whesl.operations.arguments import checked, split_command
 from whesl.operations.plan import Context, RecoveryError, capture_values, substitute
+from whesl.operations.step_arguments import checked, split_command
 from whesl.operations.suspect_node import find_suspect
 from whesl.records.coordinator import OwnStep
 from whesl.records.plan_step import PlanStep

@@ -14,7 +14,7 @@ import msgspec
 
 from whesl.coordinator.core import (
     clock_offset,
-    escalation,
+    escalated_exceptions,
     recovery,
     task_ownership,
     task_reconfiguration,
@@ -84,11 +84,11 @@ def _on_started(transition: Transition, _event: Started) -> None:
         task_ownership.welcome(transition, entry)
     for known in list(transition.state.recoveries.values()):
         # An older claim's order may bear the same name: its successor numbers its exceptions anew.
-        order = escalation.pending_requeue(transition, transition.state.tasks[known.task])
+        order = escalated_exceptions.pending_requeue(transition, transition.state.tasks[known.task])
         if order is None or order.recovery != known.id:
             recovery.advance(transition, known.id)
     for order in list(transition.state.requeues.values()):
-        escalation.pursue(transition, order)
+        escalated_exceptions.pursue(transition, order)
     for job_id in transition.state.cancels:
         _cancel(transition, job_id)
 
@@ -135,7 +135,7 @@ def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) 
     if not entry.live or message.attempt < entry.attempt:
         return
     clock_offset.note(transition, entry, message.time)
-    if escalation.pending_requeue(transition, entry) is not None:
+    if escalated_exceptions.pending_requeue(transition, entry) is not None:
         return
     said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
     if said.final or (said is entry.state and message.attempt == entry.attempt):
@@ -145,7 +145,9 @@ def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) 
 
 def _on_report(transition: Transition, peer: str, message: Report) -> None:
     entry = transition.task(message.task)
-    current = entry is None or (entry.peer == peer and escalation.pending_requeue(transition, entry) is None)
+    current = entry is None or (
+        entry.peer == peer and escalated_exceptions.pending_requeue(transition, entry) is None
+    )
     task, told = entry.id if entry else message.task, message.record
     transition.record(records.Reported(task=task, time=message.time, record=told, current=current))
     if entry is None:
@@ -153,7 +155,7 @@ def _on_report(transition: Transition, peer: str, message: Report) -> None:
     if isinstance(told, isolator.Control) and told.id in transition.state.controls:
         transition.record(records.ControlDone(id=told.id, task=entry.id))
     elif isinstance(told, isolator.Node) and told.state is NodeState.DOWN and current:
-        escalation.prepare(transition, entry)
+        escalated_exceptions.prepare(transition, entry)
     elif isinstance(told, isolator.Raised):
         recovery.on_raised(transition, entry, told.raised, peer)
 
@@ -162,7 +164,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
     entry = transition.task(message.task)
     if entry is None or entry.state.final or entry.outdated(peer, message.claim):
         return
-    order = escalation.pending_requeue(transition, entry)
+    order = escalated_exceptions.pending_requeue(transition, entry)
     if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
         # Its isolator was ended by the very requeue that is under way, or has left for it.
         if not entry.parted:
@@ -211,12 +213,12 @@ def _on_tick(transition: Transition, _event: Tick) -> None:
         if key in transition.state.recoveries:
             recovery.advance(transition, key)
         elif key in transition.state.requeues:
-            escalation.pursue(transition, transition.state.requeues[key])
+            escalated_exceptions.pursue(transition, transition.state.requeues[key])
         elif key.removeprefix("allow ") in transition.state.tasks:
-            escalation.prepare(transition, transition.state.tasks[key.removeprefix("allow ")])
+            escalated_exceptions.prepare(transition, transition.state.tasks[key.removeprefix("allow ")])
         elif key.removeprefix("cancel ") in transition.state.cancels:
             _cancel(transition, key.removeprefix("cancel "))
-    escalation.watch(transition)
+    escalated_exceptions.watch(transition)
 
 
 _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
@@ -240,10 +242,10 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Arrived: _on_arrived,
     HeartbeatsArrived: _on_heartbeats,
     StepEnded: recovery.on_step_ended,
-    JobSeen: escalation.on_job_seen,
-    RequeueAsked: escalation.on_requeue_asked,
+    JobSeen: escalated_exceptions.on_job_seen,
+    RequeueAsked: escalated_exceptions.on_requeue_asked,
     RequeueEnded: recovery.on_requeue_ended,
-    RequeueAllowed: escalation.on_requeue_allowed,
-    JobCancelled: escalation.on_job_cancelled,
+    RequeueAllowed: escalated_exceptions.on_requeue_allowed,
+    JobCancelled: escalated_exceptions.on_job_cancelled,
     Tick: _on_tick,
 }

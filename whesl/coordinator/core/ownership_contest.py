@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.coordinator.core import escalation
+from whesl.coordinator.core import escalated_exceptions
 from whesl.coordinator.core.state import Contest, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.model.states import TaskState
@@ -42,7 +42,7 @@ def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
     transition.volatile(
         contests=contests.with_(entry.id, msgspec.structs.replace(known, asked=transition.now))
     )
-    escalation.look(transition, entry, every=AGAIN)
+    escalated_exceptions.look(transition, entry, every=AGAIN)
     return True
 
 

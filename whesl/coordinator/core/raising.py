@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
 from whesl.coordinator.core.transition import Transition
 from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import Task

@@ -6,12 +6,12 @@ called again with the same news, since they start from the written state.
 
 from __future__ import annotations
 
-from whesl.coordinator.core import escalation
+from whesl.coordinator.core import escalated_exceptions
 from whesl.coordinator.core.coordinator_steps import exception_of, own_steps
+from whesl.coordinator.core.dependents_and_names import dependents
 from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
 from whesl.coordinator.core.exception_counts import counted
 from whesl.coordinator.core.state import Recovery, TaskEntry
-from whesl.coordinator.core.task_lookup import dependents
 from whesl.coordinator.core.task_reconfiguration import (
     apply_changes,
     configure,
@@ -169,10 +169,10 @@ def on_step_ended(transition: Transition, event: StepEnded) -> None:
 
 def _conclude(transition: Transition, recovery: Recovery) -> None:
     if recovery.origin is Origin.ESCALATION:
-        escalation.decide(transition, recovery)
+        escalated_exceptions.decide(transition, recovery)
     elif recovery.requeue and not recovery.refused:
-        if not escalation.order_requeue(transition, recovery.task, recovery.exception, recovery.id):
-            refuse(transition, recovery.id, escalation.SPENT)
+        if not escalated_exceptions.order_requeue(transition, recovery.task, recovery.exception, recovery.id):
+            refuse(transition, recovery.id, escalated_exceptions.SPENT)
     elif recovery.origin is Origin.REQUEST:
         grant(transition, recovery)
     else:
@@ -284,7 +284,7 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
     known = transition.state.recoveries.get(key)
     if known is not None and known.raised.time == raised.time:
         if known.decision:
-            escalation.send_decision(transition, known, peer)
+            escalated_exceptions.send_decision(transition, known, peer)
         return
     became = counted(transition, raised)
     workflow = transition.state.workflows.get(entry.workflow)
@@ -316,7 +316,7 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
         if recovery is not None:
             apply_changes(transition, recovery)
             if recovery.origin is Origin.ESCALATION:
-                escalation.settle(transition, recovery, Verdict.REQUEUE, order.because)
+                escalated_exceptions.settle(transition, recovery, Verdict.REQUEUE, order.because)
             else:
                 transition.record(records.Closed(recovery=recovery.id, task=order.task, outcome="requeued"))
         return
@@ -324,8 +324,8 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
     transition.say(f"{order.task}: {reason}")
     entry = transition.state.tasks[order.task]
     if recovery is None or entry.parted:
-        escalation.give_up(transition, entry, reason)
+        escalated_exceptions.give_up(transition, entry, reason)
     elif recovery.origin is Origin.ESCALATION:
-        escalation.settle(transition, recovery, Verdict.FAIL, reason)
+        escalated_exceptions.settle(transition, recovery, Verdict.FAIL, reason)
     else:
         refuse(transition, recovery.id, reason)

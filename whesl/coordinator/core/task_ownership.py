@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whesl.coordinator.core import clock_offset, escalation, ownership_contest, recovery
+from whesl.coordinator.core import clock_offset, escalated_exceptions, ownership_contest, recovery
+from whesl.coordinator.core.dependents_and_names import identify
 from whesl.coordinator.core.events import AllowRequeue, RequeueEnded
 from whesl.coordinator.core.state import TaskEntry
-from whesl.coordinator.core.task_lookup import identify
 from whesl.coordinator.core.transition import Transition
 from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
@@ -77,7 +77,7 @@ def _refuse(transition: Transition, entry: TaskEntry, peer: str, message: Regist
     transition.say(f"{entry.id}: claim {message.claim} refused: {reason}")
     transition.send(peer, Welcome(task=message.task, admitted=False, reason=reason, coordinator=NAME))
     if entry.state is TaskState.UNOBSERVED:
-        escalation.look(transition, entry)
+        escalated_exceptions.look(transition, entry)
 
 
 def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str, message: Register) -> None:
@@ -128,7 +128,7 @@ def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
 
     What the recovery changed has to be known to the very first attempt.
     """
-    order = escalation.pending_requeue(transition, entry)
+    order = escalated_exceptions.pending_requeue(transition, entry)
     if order is not None:
         recovery.on_requeue_ended(transition, RequeueEnded(token=order.token, outcome=OrderStatus.DONE))
     return transition.state.tasks[entry.id]
@@ -154,7 +154,7 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
         if known.granted:
             recovery.send_grant(transition, known, entry.peer)
         elif known.decision:
-            escalation.send_decision(transition, known, entry.peer)
+            escalated_exceptions.send_decision(transition, known, entry.peer)
     for control in transition.state.controls.values():
         if control.task == entry.id:
             transition.send(entry.peer, control.message(entry.alias or entry.id, transition.now))

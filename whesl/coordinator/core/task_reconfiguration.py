@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from whesl.coordinator.core.dependents_and_names import dependents, running
 from whesl.coordinator.core.events import Tell
 from whesl.coordinator.core.state import Recovery, TaskEntry
-from whesl.coordinator.core.task_lookup import dependents, running
 from whesl.coordinator.core.transition import Transition
 from whesl.model.task_configuration import Configuration
 from whesl.records import coordinator as records

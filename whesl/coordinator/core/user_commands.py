@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from whesl.coordinator.core import escalation, raising
+from whesl.coordinator.core import escalated_exceptions, raising
+from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.coordinator.core.events import Stop
 from whesl.coordinator.core.raising import RefusalError
 from whesl.coordinator.core.state import TaskEntry
-from whesl.coordinator.core.task_lookup import AmbiguityError, resolve
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
 from whesl.model.decoding import UNDECODABLE
@@ -155,7 +155,7 @@ def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> Non
             told_by=ToldBy.COORDINATOR,
         )
     )
-    escalation.cancel_job(transition, entry)
+    escalated_exceptions.cancel_job(transition, entry)
 
 
 def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
         raise RefusalError(f"the end of a job could not be read: {error}") from None
     if not state.ended:
         raise RefusalError(f"a job that is {state.value} has not ended")
-    escalation.ended_unheard(
+    escalated_exceptions.ended_unheard(
         transition, entry, given.get("job", ""), state, given.get("word", state.value), code
     )
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}

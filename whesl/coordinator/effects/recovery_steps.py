@@ -11,6 +11,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from whesl.coordinator.core.coordinator_steps import context_of, exception_of, plan_step
+from whesl.coordinator.core.dependents_and_names import dependents
 from whesl.coordinator.core.events import (
     AllowRequeue,
     AskRequeue,
@@ -27,7 +28,6 @@ from whesl.coordinator.core.events import (
     StepEnded,
 )
 from whesl.coordinator.core.state import Recovery, State
-from whesl.coordinator.core.task_lookup import dependents
 from whesl.coordinator.effects.ports import Ports
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.model.avoidance import SECONDS
@@ -37,8 +37,8 @@ from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
 from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
-from whesl.operations import arguments as args
 from whesl.operations import filesystem
+from whesl.operations import step_arguments as args
 from whesl.operations.handlers import run_handler
 from whesl.operations.plan import StepResult
 from whesl.operations.suspect_node import grade_of

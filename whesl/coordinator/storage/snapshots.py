@@ -28,7 +28,7 @@ from whesl.coordinator.counters import Memory
 from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, Piece, SnapshotError
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import FOREIGN
 from whesl.model.evidence import History
 from whesl.model.task_configuration import Configuration
@@ -274,7 +274,7 @@ def begin(journal: Journal, settings: Settings = Settings()) -> Begun:  # noqa: 
             said.append(f"the snapshot {path} is of another journal")
             others.append(path)
             continue
-        size = retry.size(path)
+        size = file_retry.size(path)
         return Begun(
             kept=kept, seq=head.last.seq, path=path, size=size, said=tuple(said), others=tuple(others)
         )

@@ -20,7 +20,7 @@ from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
     from whesl.esl.detections.disk import DiskMetric, Usage
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
     from whesl.model.evidence import PredictedFailure
 

@@ -11,7 +11,7 @@ from whesl.esl.detections.base import Detector, Found, Kind, Span
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
 
 

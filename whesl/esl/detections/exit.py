@@ -9,7 +9,7 @@ from whesl.esl.wording import one_of
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form, Word
 
 MAX_EXIT_CODE = 255

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whesl.esl.detections.base import Detector, Found, Kind, Span
 
 if TYPE_CHECKING:
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
 
 

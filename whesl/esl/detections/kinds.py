@@ -7,11 +7,11 @@ from typing import get_args
 from whesl.esl.detections.base import Kind
 from whesl.esl.detections.disk import DiskDetection
 from whesl.esl.detections.exit import ExitDetection
+from whesl.esl.detections.external_and_counted import CountDetection, ExternalDetection, PredictedDetection
 from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.detections.log import LogDetection
 from whesl.esl.detections.node import NodeDetection
 from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
-from whesl.esl.detections.told import CountDetection, ExternalDetection, PredictedDetection
 
 Detection = (
     LogDetection

@@ -21,7 +21,7 @@ from whesl.esl.detections.timers import HangDetection
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
 
 EVIDENCE_KEPT = 8  # lines shown for one exception: the newest, however many it took

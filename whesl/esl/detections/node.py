@@ -10,7 +10,7 @@ from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
 
 

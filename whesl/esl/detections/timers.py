@@ -13,7 +13,7 @@ from whesl.esl.detections.base import STREAMS, Detector, Found, Kind, Pattern, R
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
 
 TIMEOUT_FLOOR = 1.0  # seconds: no output is ever that regular (CASMcode#327)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from whesl.esl.detections.kinds import Detection
 from whesl.esl.diagnostics import Severity, nearest
 from whesl.esl.language import checkpoint_checks, quantities, syntax
-from whesl.esl.language.detections import DetectionCheck
+from whesl.esl.language.detection_checks import DetectionCheck
 from whesl.esl.language.parser import Parsed
 from whesl.esl.language.recovery_checks import Captured, RecoveryCheck
 from whesl.esl.language.source import Source

@@ -13,7 +13,7 @@ from whesl.esl.language import parser, syntax
 from whesl.esl.language.parser import Parsed
 from whesl.esl.language.source import MAX_BYTES, Part, Source
 from whesl.esl.language.syntax import From, Statement, Word, unquote
-from whesl.model.retry import retried
+from whesl.model.file_retry import retried
 
 MAX_DEPTH = 8
 MAX_FILES = 64

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.experiments.ckpt import leads, model
+from whesl.experiments.ckpt import leads, model_loop
 from whesl.experiments.ckpt.printed import MODELS
 from whesl.model.errors import UsageError, WheslError
 
@@ -84,7 +84,7 @@ def times(machine: Machine, application: Application, factor: float | None = Non
     )
 
 
-def plan(machine: Machine, setting: Setting) -> tuple[model.Plan, float, float]:
+def plan(machine: Machine, setting: Setting) -> tuple[model_loop.Plan, float, float]:
     """Return a setting as numbers: the plan, the scale of the failures in seconds, and the share that hit
     the job."""
     name = setting.model.rstrip("+")
@@ -111,7 +111,7 @@ def plan(machine: Machine, setting: Setting) -> tuple[model.Plan, float, float]:
         proactive = recall * committed / (1.0 - machine.false_positives)
     cost = machine.migration_share * took.migration
     return (
-        model.Plan(
+        model_loop.Plan(
             application.hours * HOUR,
             took.buffer_write,
             took.drain,
@@ -180,13 +180,13 @@ def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[n
     seconds = np.array(machine.leads.seconds)
     share = np.array(machine.leads.share)
     recorded = np.array(setting.recorded) * (scale / (setting.failures.scale_hours * HOUR))
-    found = np.empty((count, len(model.Outcome._fields)))
+    found = np.empty((count, len(model_loop.Outcome._fields)))
     place = sum(ord(letter) << (8 * index % 48) for index, letter in enumerate(setting.application.name))
     for index in range(count):
         horizon = 2.0 * numbers.work
         while True:
             rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, place, index))))
-            incidents = model.draw(
+            incidents = model_loop.draw(
                 rng,
                 horizon,
                 setting.failures.shape,
@@ -199,7 +199,7 @@ def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[n
                 setting.change,
                 recorded,
             )
-            outcome = model.run(numbers, incidents)
+            outcome = model_loop.run(numbers, incidents)
             if not np.isnan(outcome.makespan):
                 break
             horizon *= 2.0
@@ -215,7 +215,7 @@ def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[n
 
 def summarize(found: NDArray[np.float64]) -> Summary:
     """Sum up a setting's runs, shape (runs, fields of ``Outcome``)."""
-    column = {name: found[:, index] for index, name in enumerate(model.Outcome._fields)}
+    column = {name: found[:, index] for index, name in enumerate(model_loop.Outcome._fields)}
     overhead = (column["checkpoint"] + column["recomputation"] + column["recovery"]) / HOUR
     count = len(found)
     failures = float(column["failures"].sum())

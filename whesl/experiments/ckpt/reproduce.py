@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whesl.experiments.ckpt import break_even, leads, studies
+from whesl.experiments.ckpt import leads, migration_break_even, studies
 from whesl.experiments.ckpt.evaluate import Summary, reduction, times
 from whesl.experiments.ckpt.machine import load
 from whesl.experiments.ckpt.printed import CALIBRATED, PREDICTED, RATIOS, REDUCTIONS
@@ -172,7 +172,11 @@ def alpha(progress: Progress, data: Path | None, quick: bool) -> Report:
     """Compare what follows from (2.7) with (2.8) as it is printed."""
     sigmas = (0.1, 0.3, 0.5, 0.6)
     rows = [
-        (sigma, round(break_even.least_alpha(sigma), 3), round(break_even.least_alpha_printed(sigma), 3))
+        (
+            sigma,
+            round(migration_break_even.least_alpha(sigma), 3),
+            round(migration_break_even.least_alpha_printed(sigma), 3),
+        )
         for sigma in sigmas
     ]
     table = Table("alpha", "Least alpha for p-ckpt to win", ("sigma", "from (2.7)", "(2.8) as printed"), rows)
@@ -192,8 +196,9 @@ def alpha(progress: Progress, data: Path | None, quick: bool) -> Report:
             "section 2.7",
             "for sigma of 0 to 0.61 the least alpha goes from 1.04 to 1.30",
             "1.04 to 1.30",
-            f"{break_even.least_alpha_printed(0):.2f} to {break_even.least_alpha_printed(0.61):.2f} as "
-            f"printed, 1.00 to {break_even.least_alpha(0.61):.1f} from (2.7)",
+            f"{migration_break_even.least_alpha_printed(0):.2f} to "
+            f"{migration_break_even.least_alpha_printed(0.61):.2f} as printed, 1.00 to "
+            f"{migration_break_even.least_alpha(0.61):.1f} from (2.7)",
             False,
             why="at sigma = 0 both give 1.00",
         ),
@@ -205,11 +210,11 @@ def alpha(progress: Progress, data: Path | None, quick: bool) -> Report:
         "sigma, share of failures that migration avoids",
         "alpha, data of a migration in checkpoints",
         [
-            Series("from (2.7)", points, [break_even.least_alpha(sigma) for sigma in points]),
+            Series("from (2.7)", points, [migration_break_even.least_alpha(sigma) for sigma in points]),
             Series(
                 "(2.8) as printed",
                 points,
-                [break_even.least_alpha_printed(sigma) for sigma in points],
+                [migration_break_even.least_alpha_printed(sigma) for sigma in points],
                 dashed=True,
             ),
         ],

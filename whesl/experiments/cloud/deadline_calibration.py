@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.experiments.cloud.observations import Rows
+    from whesl.experiments.cloud.observation_checks import Rows
 
 LOW, HIGH = 0.85, 0.95
 _EDGES = (0.0, 0.5, 0.8, 0.88, 0.94, 1.0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whesl.experiments.cloud import deadline_calibration, observations
+from whesl.experiments.cloud import deadline_calibration, observation_checks
 from whesl.experiments.cloud.evaluate import ADAPTIVE, OURS, Plan, evaluate
-from whesl.experiments.cloud.observations import Rows
+from whesl.experiments.cloud.observation_checks import Rows
 from whesl.experiments.registry import Report, experiment
 
 if TYPE_CHECKING:
@@ -41,7 +41,10 @@ def document(found: list[Row]) -> Report:
     """Return what an evaluation of the document's schedulers says."""
     rows = Rows(found)
     return Report(
-        observations.findings(rows), observations.tables(rows), observations.figures(rows), _values(rows)
+        observation_checks.findings(rows),
+        observation_checks.tables(rows),
+        observation_checks.figures(rows),
+        _values(rows),
     )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from whesl.experiments.desktop.audit import audit
 from whesl.experiments.desktop.simulate import DONE, Rules, simulate
 from whesl.experiments.desktop.synthetic_machines import DAY, HOUR, Site, jobs, machines
-from whesl.predict import ffp, survival
-from whesl.predict.accuracy import none
+from whesl.predict import filtered_failure_prediction, survival
+from whesl.predict.given_accuracy import none
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,7 +113,7 @@ def predictors(history: History, plan: Plan) -> dict[str, Compiled]:
     """
     past = history.until(plan.training)
     return {
-        "FFP": ffp.fit(past, LAWS, by="node").observe(history).compiled(),
+        "FFP": filtered_failure_prediction.fit(past, LAWS, by="node").observe(history).compiled(),
         "NFFP": survival.fit(past, LAWS, by="node").observe(history).compiled(),
         "none": none(history.nodes).compiled(),
     }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.model.errors import WheslError
-from whesl.placement.replication import key_of, select
+from whesl.placement.required_reliability import key_of, select
 from whesl.predict.jit import jit
 from whesl.predict.predictor_arrays import by_node
 

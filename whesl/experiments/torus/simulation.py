@@ -12,7 +12,7 @@ from whesl.experiments.torus.measures import Measures, measures
 from whesl.placement.torus.boxes import Torus, torus
 from whesl.placement.torus.choice import RULES, TIE_BREAKING
 from whesl.placement.torus.scheduling_pass import Settings
-from whesl.predict.accuracy import confidence, tie_breaking
+from whesl.predict.given_accuracy import confidence, tie_breaking
 from whesl.predict.history import History
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from whesl.lab.workflow.graph import graph
 from whesl.lab.workflow.workload import workload
-from whesl.predict.accuracy import Given
+from whesl.predict.given_accuracy import Given
 from whesl.predict.history import merged
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.experiments.registry import Finding, Report
-from whesl.experiments.workflow.flaw_evaluation import LEVELS, MIXED_LEVELS, Plan, Row
+from whesl.experiments.workflow.failure_aware_evaluation import LEVELS, MIXED_LEVELS, Plan, Row
 from whesl.lab.results.records import Cell, Figure, Series, Table
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from whesl.experiments.registry import Finding, Report, experiment, needed
 from whesl.experiments.workflow.example import example
+from whesl.experiments.workflow.failure_aware_evaluation import Plan, Row, one_window, windows
 from whesl.experiments.workflow.figures import report
-from whesl.experiments.workflow.flaw_evaluation import Plan, Row, one_window, windows
 from whesl.lab.readers.failures import read
 from whesl.lab.results.records import Table
 from whesl.lab.workflow.audit import audit

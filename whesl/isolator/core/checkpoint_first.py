@@ -18,7 +18,7 @@ from whesl.isolator.core.state import Asked, Phase, State
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Detected, PredictedFailure, Raised
 from whesl.model.outcomes import Action
-from whesl.operations.arguments import JobCheckpoint
+from whesl.operations.step_arguments import JobCheckpoint
 from whesl.records import isolator as records
 from whesl.records.plan_step import PlanStep
 

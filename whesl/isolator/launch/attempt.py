@@ -18,7 +18,7 @@ from whesl.isolator.observe import output_destination
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
-from whesl.model import retry
+from whesl.model import file_retry
 
 UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
 
@@ -99,7 +99,7 @@ class Attempt:
         taskdir.replace(status, attempt_runner.STATUS_PENDING)
         outputs = output_destination.present(directory, job, number)
         if launch.script is not None:
-            retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
+            file_retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
         child = attempt_runner.start(
             launch.command,
             status=str(status),
@@ -129,7 +129,7 @@ class Attempt:
         leader = min(leaders, key=lambda process: process.started, default=None)
         if leader is not None and taskdir.read_status(status) is None:
             return cls(number, token, leader.pid, status)
-        content = retry.content(status)
+        content = file_retry.content(status)
         if found or content not in (None, attempt_runner.STATUS_PENDING):
             return cls(number, token, 0, status)
         return None

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from whesl.model import retry, rlimit_mark
+from whesl.model import file_retry, rlimit_mark
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
@@ -185,19 +185,23 @@ def start(
         # The attempt's own files are private; those that the caller named are as the caller would make them.
         own = f"{os.path.dirname(status)}/"  # noqa: PTH120  # pathlib costs milliseconds
         append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        out = err = retry.retried(lambda: os.open(stdout, append, 0o600 if stdout.startswith(own) else 0o666))
+        out = err = file_retry.retried(
+            lambda: os.open(stdout, append, 0o600 if stdout.startswith(own) else 0o666)
+        )
         opened.append(out)
         if stderr != stdout:
-            err = retry.retried(lambda: os.open(stderr, append, 0o600 if stderr.startswith(own) else 0o666))
+            err = file_retry.retried(
+                lambda: os.open(stderr, append, 0o600 if stderr.startswith(own) else 0o666)
+            )
             opened.append(err)
         source = 0
         if stdin:
-            source = retry.retried(lambda: os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
+            source = file_retry.retried(lambda: os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
             opened.append(source)
             with contextlib.suppress(OSError):  # a device has no place to return to
                 os.lseek(source, stdin_offset, os.SEEK_SET)
         # It raises only what came before the shell was there.
-        return retry.retried(
+        return file_retry.retried(
             lambda: subprocess.Popen(
                 ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, *command],
                 stdin=source,
@@ -210,4 +214,4 @@ def start(
         )
     finally:
         for descriptor in opened:
-            retry.close(descriptor)
+            file_retry.close(descriptor)

@@ -14,7 +14,7 @@ from whesl.isolator.launch.attempt_command import Launch, Places
 from whesl.isolator.observe import output_destination
 from whesl.isolator.task import disk_reserve, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import WheslError
 from whesl.model.task_configuration import Configuration
@@ -80,7 +80,7 @@ class Starter:
         """Choose the files of the attempt's output, and say so when they are not the caller's own."""
         directory = self._directory
         place = directory.attempt(command.attempt)
-        disk_reserve.written(directory.path, lambda: retry.make_directory(str(place)))
+        disk_reserve.written(directory.path, lambda: file_retry.make_directory(str(place)))
         paths = command.configuration.path_map
         own = output_destination.present(directory, self._job, command.attempt)
         chosen = output_destination.choose(directory, self._job, command.attempt, paths)
@@ -100,11 +100,13 @@ class Starter:
                 return begun
         try:
             # What is repeated is done twice at most up to the start itself, and the start is the last of it.
-            return disk_reserve.written(directory.path, lambda: retry.retried(lambda: self._begin(command)))
+            return disk_reserve.written(
+                directory.path, lambda: file_retry.retried(lambda: self._begin(command))
+            )
         except WheslError as error:
             return str(error)
         except OSError as error:
-            return retry.told(error)
+            return file_retry.told(error)
 
     def seen(self, attempt: Attempt) -> AttemptStarted:
         """Return what the core is told of an attempt that was started or found."""
@@ -122,7 +124,7 @@ class Starter:
     def _begin(self, command: Wanted) -> Attempt:
         directory = self._directory
         number = command.attempt
-        retry.make_directory(str(directory.attempt(number)))
+        file_retry.make_directory(str(directory.attempt(number)))
         self.write_reconfigure(command.configuration)
         taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         launch = self._compose(command)
@@ -162,7 +164,7 @@ class Starter:
         """Link what the task names, its working directory included, into the new roots."""
         # Only here: linking is rare, and what starts a task's first attempt loads no more than that needs.
         from whesl.isolator.recovery_steps import task_paths
-        from whesl.operations.files.link_dependent_inputs import prepare_dependent
+        from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
 
         paths = command.configuration.path_map
         named = task_paths(self._job, command.configuration, self._base)
@@ -175,4 +177,4 @@ class Starter:
         try:
             taskdir.replace(self._directory.reconfigure, msgspec.json.encode(configuration))
         except OSError as error:
-            LOG.error("%s could not be written: %s", self._directory.reconfigure, retry.told(error))
+            LOG.error("%s could not be written: %s", self._directory.reconfigure, file_retry.told(error))

@@ -6,7 +6,7 @@ import contextlib
 import os
 import select
 
-from whesl.model import retry
+from whesl.model import file_retry
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ def blocks(path: str, offset: int) -> Iterator[bytes]:
             return b""
         except OSError:
             if source >= 0:
-                retry.close(source)  # a stale handle is not to be used again
+                file_retry.close(source)  # a stale handle is not to be used again
                 source = -1
             raise
 
     try:
-        while block := retry.retried(read):
+        while block := file_retry.retried(read):
             yield block
             offset += len(block)
     finally:
         if source >= 0:
-            retry.close(source)
+            file_retry.close(source)
 
 
 def pass_on(view: memoryview, out: int) -> int:
@@ -69,7 +69,7 @@ class Copied:
         """Return attempt and offset."""
         words: list[bytes] = []
         with contextlib.suppress(OSError):
-            words = (retry.content(self._path) or b"").split()
+            words = (file_retry.content(self._path) or b"").split()
         return (int(words[0]), int(words[1])) if len(words) >= 2 else (1, 0)
 
     def note(self, number: int, offset: int) -> None:
@@ -80,5 +80,5 @@ class Copied:
             os.pwrite(self._place, b"%d %d          \n" % (number, offset), 0)
         except OSError:
             if self._place >= 0:
-                retry.close(self._place)
+                file_retry.close(self._place)
                 self._place = -1

@@ -22,8 +22,8 @@ from whesl.esl import rules_cache
 from whesl.isolator.core import tokens_and_nodes
 from whesl.isolator.launch import attempt_runner, keeper, setup_json
 from whesl.locking import takeover_lock
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import WheslError
 from whesl.rjms import allocation_from_environment, manager_table
 from whesl.wire.private_directory import make_private
@@ -55,7 +55,7 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
         job = setup_json.job(task.request, task.setup, setup_json.streams())
         return _start(task, job)
     finally:
-        retry.close(task.lock)
+        file_retry.close(task.lock)
 
 
 def _described(request: setup_json.Request) -> SimpleNamespace | None:
@@ -78,15 +78,15 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
             return None
     setup = setup_json.setup(request, spec, given, here)
     path = setup_json.task_dir(request, setup["task"]["id"], here)
-    if any(retry.exists(f"{path}/{trace}") for trace in ("job.json", "journal.db", _ATTEMPT)):
+    if any(file_retry.exists(f"{path}/{trace}") for trace in ("job.json", "journal.db", _ATTEMPT)):
         return None
     with contextlib.suppress(OSError):
-        if not retry.retried(lambda: os.listdir(path)):  # noqa: PTH208
-            retry.retried(lambda: os.chmod(path, 0o700))  # noqa: PTH101
+        if not file_retry.retried(lambda: os.listdir(path)):  # noqa: PTH208
+            file_retry.retried(lambda: os.chmod(path, 0o700))  # noqa: PTH101
     make_private(path)
     with contextlib.suppress(OSError, WheslError):
         lock = takeover_lock.take(f"{path}/lock", _owner(setup))
-        if not retry.exists(f"{path}/job.json"):
+        if not file_retry.exists(f"{path}/job.json"):
             return SimpleNamespace(request=request, given=given, setup=setup, path=path, lock=lock)
         takeover_lock.release(lock)
     return None
@@ -104,7 +104,7 @@ def _home() -> str | None:
 
 def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
     try:
-        content = retry.content(path, retry.BRIEF)
+        content = file_retry.content(path, file_retry.BRIEF)
     except OSError:
         return None
     if content is None:
@@ -132,10 +132,10 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     if job["joined"]:
         outputs[1] = outputs[0]
     if begins:
-        sizes = {file: retry.size(file) for file in (*outputs, *_read_files(job))}
+        sizes = {file: file_retry.size(file) for file in (*outputs, *_read_files(job))}
         job["first"] = {"sizes": sizes, "began": time.time()}
-    retry.replace(f"{path}/job.json", json.dumps(job).encode())
-    retry.remove(f"{path}/result.json")
+    file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
+    file_retry.remove(f"{path}/result.json")
     gate = os.pipe()
     started = 0
     with keeper.signals_kept():
@@ -189,11 +189,11 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     path, setup = task.path, task.setup
     place = f"{path}/{_ATTEMPT}"
     # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
-    retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
+    file_retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
     most, last = tokens_and_nodes.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
     active, _ = tokens_and_nodes.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
-    retry.replace(f"{path}/reconfigure.json", UNCHANGED)
-    retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
+    file_retry.replace(f"{path}/reconfigure.json", UNCHANGED)
+    file_retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
     environment = {**os.environ, **_launchers(task, active)}
     environment |= attempt_runner.told(
         task=setup["task"]["id"],
@@ -209,12 +209,12 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     )
     if task.given.rjms != manager_table.HOST:
         environment |= attempt_runner.with_shims(environment.get("PATH"), f"{path}/bin")
-    retry.replace(f"{place}/claim", setup["claim"].encode())
-    retry.replace(f"{place}/status", attempt_runner.STATUS_PENDING)
+    file_retry.replace(f"{place}/claim", setup["claim"].encode())
+    file_retry.replace(f"{place}/status", attempt_runner.STATUS_PENDING)
     command = job["command"]
     if job["script"] is not None:
         script = f"{place}/script"
-        retry.replace(script, job["script"].encode(), mode=0o700)
+        file_retry.replace(script, job["script"].encode(), mode=0o700)
         command = (*attempt_runner.whole(job["interpreter"]), script, *command)
     return attempt_runner.start(
         attempt_runner.with_checkpoints(command, job["checkpoints"]),

@@ -20,7 +20,7 @@ from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.observe import output_destination
 from whesl.isolator.task.taskdir import First, Job, TaskDir
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.task_configuration import Configuration
 from whesl.rjms import manager_table
@@ -55,13 +55,13 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
         if nested_allocation.wanted(job.inner, info, os.environ):
             return False
-    return not retry.exists(directory.journal) and not retry.exists(directory.attempt(NUMBER))
+    return not file_retry.exists(directory.journal) and not file_retry.exists(directory.attempt(NUMBER))
 
 
 def beginning(job: Job, directory: TaskDir) -> First:
     """Return what is as the attempt begins: how long the files are that are searched, and the time."""
     paths = output_destination.sources(directory, job, NUMBER, Configuration()).values()
-    return First(sizes={path: retry.size(path) for path in paths}, began=time.time())
+    return First(sizes={path: file_retry.size(path) for path in paths}, began=time.time())
 
 
 def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
@@ -71,7 +71,7 @@ def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
     """
     # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
     try:
-        retry.retried(lambda: directory.attempt(NUMBER).mkdir(mode=0o700))
+        file_retry.retried(lambda: directory.attempt(NUMBER).mkdir(mode=0o700))
     except OSError:
         return 0
     command = _Beginning(

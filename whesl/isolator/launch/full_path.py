@@ -21,7 +21,7 @@ from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError, Owner
-from whesl.model import decoding, retry
+from whesl.model import decoding, file_retry
 from whesl.model import home as places
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, manager_table, withheld
@@ -111,7 +111,7 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     if begins:
         job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
     taskdir.replace(directory.job_file, msgspec.json.encode(job))
-    retry.remove(directory.result_file)
+    file_retry.remove(directory.result_file)
     gate = os.pipe()
     with keeper.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
@@ -214,11 +214,11 @@ def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> 
 def _put_aside(directory: TaskDir) -> None:
     """Keep an earlier run's record beside the new one."""
     number = 1
-    while retry.exists(aside := directory.path.with_name(f"{directory.path.name}.{number}")):
+    while file_retry.exists(aside := directory.path.with_name(f"{directory.path.name}.{number}")):
         number += 1
     try:
-        retry.retried(lambda: directory.path.rename(aside))
+        file_retry.retried(lambda: directory.path.rename(aside))
     except FileNotFoundError:
-        if not retry.exists(aside):  # renamed by a call that failed all the same
+        if not file_retry.exists(aside):  # renamed by a call that failed all the same
             raise
     directory.make()

@@ -21,7 +21,7 @@ if __name__ == "__main__":  # run by path, in an interpreter that knows of no pa
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
 from whesl.isolator.launch import copying
 from whesl.locking import procfs
-from whesl.model import retry
+from whesl.model import file_retry
 
 TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Keeper:
         try:
             if self._summary:
                 summary = f"{self._directory}/summary"
-                text = (retry.content(summary, retry.BRIEF) or b"").decode(errors="replace")
+                text = (file_retry.content(summary, file_retry.BRIEF) or b"").decode(errors="replace")
                 if not text:
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
                 if self._summary == "stderr":
@@ -187,7 +187,7 @@ class Keeper:
         assert self._runner is not None
         with contextlib.suppress(ChildProcessError):
             end = os.waitid(os.P_PIDFD, self._runner, os.WEXITED)
-            if end is not None and end.si_code == os.CLD_EXITED and retry.gone(self._directory):
+            if end is not None and end.si_code == os.CLD_EXITED and file_retry.gone(self._directory):
                 self._bereft = end.si_status  # no attempt can follow
         os.close(self._runner)
         self._runner = None
@@ -195,7 +195,7 @@ class Keeper:
     def _result(self) -> dict[str, Any] | None:
         """Return how the task ended (``taskdir.Result``) if the isolator ended by its own decision."""
         try:
-            result: dict[str, Any] = json.loads(retry.content(f"{self._directory}/result.json") or b"{}")
+            result: dict[str, Any] = json.loads(file_retry.content(f"{self._directory}/result.json") or b"{}")
         except (OSError, ValueError):
             return None
         return result if result.get("claim") == self._claim else None
@@ -205,7 +205,7 @@ class Keeper:
         number, status = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, and no task runs"
         hint = f"see {self._directory}/log"
-        if retry.gone(self._directory):
+        if file_retry.gone(self._directory):
             said, status = f"whesl: {self._directory} was removed while its task ran", self._bereft
             hint = "something cleans WHESL_HOME; `whesl clean` removes what is over"
         if status is not None:
@@ -217,12 +217,12 @@ class Keeper:
     def _left(self) -> tuple[int, int | None]:
         """Return the newest attempt's number and the exit status in its file, None when there is none."""
         try:
-            numbers = [name.partition("attempt-")[2] for name in retry.names(self._directory)]
+            numbers = [name.partition("attempt-")[2] for name in file_retry.names(self._directory)]
             newest = max((int(each) for each in numbers if each.isascii() and each.isdigit()), default=0)
             place = f"{self._directory}/attempt-{newest}"
-            if retry.content(f"{place}/claim") != self._claim.encode():
+            if file_retry.content(f"{place}/claim") != self._claim.encode():
                 return newest, None
-            status = (retry.content(f"{place}/status") or b"").strip()
+            status = (file_retry.content(f"{place}/status") or b"").strip()
         except OSError:
             return 0, None
         return newest, int(status) if status.isdigit() else None
@@ -282,7 +282,7 @@ class Keeper:
             before = number, offset
             over = self._over.is_set()
             try:
-                following = retry.exists(f"{self._directory}/attempt-{number + 1}")
+                following = file_retry.exists(f"{self._directory}/attempt-{number + 1}")
                 for block in copying.blocks(f"{self._directory}/attempt-{number}/{name}", offset):
                     view = memoryview(block)
                     while view:
@@ -349,7 +349,7 @@ def start_isolator(
     held = [] if lock is None else ["--lock", str(lock)]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     try:
-        log = retry.retried(lambda: os.open(f"{task_dir}/log", append, 0o600))
+        log = file_retry.retried(lambda: os.open(f"{task_dir}/log", append, 0o600))
     except OSError:
         log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # the task needs it more than its log
     pid = os.fork()
@@ -371,7 +371,7 @@ def start_isolator(
             os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", "--task-dir", task_dir, *held])  # noqa: S606  # a list
         finally:
             os._exit(127)
-    retry.close(log)
+    file_retry.close(log)
     return pid
 
 

@@ -15,10 +15,10 @@ from types import SimpleNamespace
 from whesl.isolator.launch import attempt_runner, keeper, options
 from whesl.isolator.launch.job_leader import leader
 from whesl.locking import procfs
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.rjms import cluster_environment, manager_table
-from whesl.rjms.submission_grants import requeue_allowed, spares_granted
+from whesl.rjms.submission_environment import requeue_allowed, spares_granted
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     step = request.step or request.name or _step_name(request)
     name = f"{step}_{request.instance}" if request.instance else step
     coordinator = not request.no_coordinator and (
-        bool(request.workflow) or retry.exists(f"{here}/coordinator/endpoint.json")
+        bool(request.workflow) or file_retry.exists(f"{here}/coordinator/endpoint.json")
     )
     return {
         "task": {
@@ -208,7 +208,7 @@ def script_text(name: str) -> str:
     Raises UsageError for one that cannot be read, or is not text.
     """
     try:
-        text = sys.stdin.read() if name == "-" else retry.retried(lambda: _text(name))
+        text = sys.stdin.read() if name == "-" else file_retry.retried(lambda: _text(name))
         text.encode()
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

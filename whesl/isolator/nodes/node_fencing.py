@@ -11,6 +11,7 @@ import msgspec
 import zmq
 
 from whesl.agents import own_node_fencing
+from whesl.agents.attempt_signals import HeldSignal
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import Fence
 from whesl.agents.job_suspension import Suspension
@@ -23,7 +24,6 @@ from whesl.agents.liveness import (
     NodeUp,
     Silence,
 )
-from whesl.agents.signals import HeldSignal
 from whesl.isolator.core.events import (
     CollectEvidence,
     Event,

@@ -16,7 +16,7 @@ from whesl.isolator.observe import output_destination
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
-from whesl.model import decoding, retry
+from whesl.model import decoding, file_retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
@@ -67,13 +67,13 @@ class Observer:
         self._number = number
         sources = output_destination.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
-            self._begun = {path: retry.size(path) for path in sources.values()}
+            self._begun = {path: file_retry.size(path) for path in sources.values()}
             self._watch.new_attempt(self._clock(), sources)
             self.save()
             return
         self._begun = self._written_sizes(number)
         if self._begun is None:
-            self._begun = {path: retry.size(path) for path in sources.values()}
+            self._begun = {path: file_retry.size(path) for path in sources.values()}
             begun = taskdir.First(sizes=self._begun)
             taskdir.replace(self._sizes(number), msgspec.json.encode(begun))
 
@@ -250,16 +250,16 @@ class Observer:
             return
         try:
             place = self._directory.attempt(self._number)
-            retry.make_directory(str(place))
+            file_retry.make_directory(str(place))
             state = {**self._watch.snapshot(), "begun": self._begun}
             # What is not written now is written within a second.
-            retry.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
+            file_retry.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
         except OSError as error:
             LOG.debug("how far was read could not be written: %s", error)
 
     def _saved(self) -> dict[str, Any] | None:
         try:
-            content = retry.content(self._directory.attempt(self._number) / "watch.json")
+            content = file_retry.content(self._directory.attempt(self._number) / "watch.json")
             return None if content is None else msgspec.json.decode(content, type=dict[str, Any])
         except UNDECODABLE:
             return None

@@ -139,7 +139,7 @@ def full(path: str) -> str:
 
     A file of no name is written beside it; nothing of it is left.
     """
-    from whesl.operations.files.syscalls import reserve  # only here, as in ``_matches``
+    from whesl.operations.relocation.syscalls import reserve  # only here, as in ``_matches``
 
     try:
         descriptor = _nameless(Path(path).parent)

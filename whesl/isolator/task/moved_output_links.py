@@ -45,7 +45,7 @@ def leave(
         return ()
     # Only here: it is rare.
     from whesl.isolator.recovery_steps import task_paths
-    from whesl.operations.files.moved_output_links import Since, put_up
+    from whesl.operations.relocation.moved_output_links import Since, put_up
 
     try:
         moved = next((time for record, time in told() if _moves(record)), None)

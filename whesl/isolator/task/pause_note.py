@@ -8,7 +8,7 @@ import shlex
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.printable import visible
 
 
@@ -16,7 +16,7 @@ def tell(directory: TaskDir, state: State) -> None:
     """Leave a note on why nothing goes on, or remove it."""
     with contextlib.suppress(OSError):
         if state.phase is not Phase.PAUSED:
-            retry.remove(directory.paused)
+            file_retry.remove(directory.paused)
             return
         task, why = state.setup.task.id, visible(state.paused)
         text = f"whesl: {task} is paused: {why}\n  hint: whesl resume {shlex.quote(task)}\n"

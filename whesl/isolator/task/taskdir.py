@@ -12,7 +12,7 @@ from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import attempt_runner
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import Owner
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import WheslError
 from whesl.model.states import TaskState
 from whesl.wire.keys import private_directory
@@ -105,12 +105,12 @@ class TaskDir:
     def make(self) -> None:
         """Make the directory, private to the user. Raises TaskDirError, HomeError for one open to others."""
         try:
-            if retry.exists(self.path) and not retry.names(self.path):
-                retry.retried(lambda: self.path.chmod(0o700))
+            if file_retry.exists(self.path) and not file_retry.names(self.path):
+                file_retry.retried(lambda: self.path.chmod(0o700))
             private_directory(self.path)
         except OSError as error:
             raise TaskDirError(
-                f"the task's directory {self.path} cannot be made: {retry.told(error)}",
+                f"the task's directory {self.path} cannot be made: {file_retry.told(error)}",
                 hint="WHESL_HOME has to be on a file system with room that login and compute nodes share",
             ) from error
 
@@ -120,16 +120,16 @@ class TaskDir:
 
     def newest_attempt(self) -> int:
         """Return the number of the newest attempt that has a directory, 0 for none. Raises OSError."""
-        names = (name.partition("attempt-")[2] for name in retry.names(self.path))
+        names = (name.partition("attempt-")[2] for name in file_retry.names(self.path))
         return max((int(name) for name in names if name.isascii() and name.isdigit()), default=0)
 
     def claim_of(self, number: int) -> str:
         """Return the claim that an attempt was started for, empty when there is none. Raises OSError."""
-        return (retry.content(self.attempt(number) / "claim") or b"").decode(errors="replace")
+        return (file_retry.content(self.attempt(number) / "claim") or b"").decode(errors="replace")
 
     def active_nodes(self) -> tuple[str, ...]:
         """Return the nodes that the newest attempt was started on, as far as there are. Raises OSError."""
-        return tuple((retry.content(self.hosts) or b"").decode(errors="replace").split())
+        return tuple((file_retry.content(self.hosts) or b"").decode(errors="replace").split())
 
     def status(self, number: int) -> Path:
         """Return the file that an attempt's runner leaves its exit status in."""
@@ -199,7 +199,7 @@ def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
 
 def replace(path: Path, content: bytes) -> None:
     """Replace a file's content in one piece; it is private to the user."""
-    retry.replace(str(path), content)
+    file_retry.replace(str(path), content)
 
 
 def read_status(path: Path) -> int | None:
@@ -209,7 +209,7 @@ def read_status(path: Path) -> int | None:
     swallow the status of the very program that filled it. Dashes: not started; ``run``: running, or killed
     together with its runner. Raises OSError when it could not be read.
     """
-    content = retry.content(path) or b""
+    content = file_retry.content(path) or b""
     if len(content) != len(attempt_runner.STATUS_PENDING) or not content.endswith(b"\n"):
         return None
     text = content.strip()

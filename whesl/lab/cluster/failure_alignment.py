@@ -91,7 +91,7 @@ def predictor(name: str, truth: History, seed: int, first: float) -> Predictor:
     Raises:
         UsageError: there is none of that name, or nothing to fit it to.
     """
-    from whesl.predict import accuracy
+    from whesl.predict import given_accuracy
 
     kind, *parts = name.split(":")
     try:
@@ -99,15 +99,15 @@ def predictor(name: str, truth: History, seed: int, first: float) -> Predictor:
     except ValueError:
         numbers = [-1.0]
     if kind == "none" and not numbers:
-        return accuracy.none(truth.nodes)
+        return given_accuracy.none(truth.nodes)
     if kind == "exact" and not numbers:
-        return accuracy.exact(truth)
+        return given_accuracy.exact(truth)
     if kind == "aoa" and len(numbers) in (1, 2):
-        return accuracy.of_accuracy(truth, numbers[0], numbers[1] if len(numbers) > 1 else 0.5, seed)
+        return given_accuracy.of_accuracy(truth, numbers[0], numbers[1] if len(numbers) > 1 else 0.5, seed)
     if kind == "confidence" and len(numbers) == 1:
-        return accuracy.confidence(truth, numbers[0])
+        return given_accuracy.confidence(truth, numbers[0])
     if kind == "tie-breaking" and len(numbers) == 1:
-        return accuracy.tie_breaking(truth, numbers[0], seed)
+        return given_accuracy.tie_breaking(truth, numbers[0], seed)
     if kind == "survival" and not numbers:
         from whesl.predict import survival
 

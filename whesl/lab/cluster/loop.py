@@ -16,7 +16,7 @@ from whesl.lab.cluster.reservation_profile import compressed, place, rebuilt, sh
 from whesl.lab.cluster.running import enter, leave, pop, push
 from whesl.lab.cluster.simulation_records import Attempts
 from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
-from whesl.placement.availability_profile import occupy
+from whesl.placement.conservative_backfilling import occupy
 from whesl.placement.easy import reservation
 from whesl.placement.reliable import expected_loss, select, worth_waiting
 from whesl.predict.jit import jit
@@ -48,7 +48,7 @@ class Machine(NamedTuple):
         begin: each waiting job's reservation in seconds, shape (jobs,); empty but for conservative
             backfilling.
         promise: its first reservation, likewise.
-        profile_time, profile_free: the free nodes over time (``whesl.placement.availability_profile``).
+        profile_time, profile_free: the free nodes over time (``whesl.placement.conservative_backfilling``).
     """
 
     state: NDArray[np.int64]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.lab.cluster.waiting import following
-from whesl.placement.availability_profile import earliest, locate, occupy
+from whesl.placement.conservative_backfilling import earliest, locate, occupy
 from whesl.predict.jit import jit
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.model.errors import UsageError
-from whesl.predict import accuracy, ffp, laws, learned, survival
+from whesl.predict import filtered_failure_prediction, given_accuracy, laws, learned, survival
 
 if TYPE_CHECKING:
     from whesl.predict.array_predictor import ArrayPredictor
@@ -96,7 +96,7 @@ def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPr
     if predictor.name == "by-type":
         return survival.fit(past, by="kind")
     if predictor.name == "ffp":
-        return ffp.fit(past, tuple(laws.LAWS), tolerance=tolerance)
+        return filtered_failure_prediction.fit(past, tuple(laws.LAWS), tolerance=tolerance)
     if predictor.name == "learned":
         return learned.fit(past, seed=seed)
     return survival.fit(past, frailty=predictor.name == "frailty")
@@ -111,12 +111,12 @@ def given(predictor: Asked, truth: History, seed: int) -> ArrayPredictor:
         seed: of its draws.
     """
     if predictor.name == "none":
-        return accuracy.none(truth.nodes)
+        return given_accuracy.none(truth.nodes)
     if predictor.name == "exact":
-        return accuracy.exact(truth)
+        return given_accuracy.exact(truth)
     if predictor.name == "confidence":
-        return accuracy.confidence(truth, predictor.numbers[0])
+        return given_accuracy.confidence(truth, predictor.numbers[0])
     if predictor.name == "accuracy":
-        return accuracy.tie_breaking(truth, predictor.numbers[0], seed)
+        return given_accuracy.tie_breaking(truth, predictor.numbers[0], seed)
     mix = predictor.numbers[1] if len(predictor.numbers) > 1 else 0.5
-    return accuracy.of_accuracy(truth, predictor.numbers[0], mix, seed)
+    return given_accuracy.of_accuracy(truth, predictor.numbers[0], mix, seed)

@@ -9,7 +9,7 @@ import numpy as np
 from whesl.lab.results.page import Page, Section
 from whesl.lab.results.records import Figure, Series, Table
 from whesl.predict import laws
-from whesl.predict.ffp import Filtered
+from whesl.predict.filtered_failure_prediction import Filtered
 from whesl.predict.learned import LearnedPredictor
 from whesl.predict.survival import Survival
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.cluster.simulation_records import Attempts
     from whesl.lab.progress import Progress
-    from whesl.lab.replay.case import Case
+    from whesl.lab.replay.case_from_logs import Case
     from whesl.placement.port import Policy
     from whesl.predict.port import Predictor
 
@@ -210,12 +210,12 @@ def predictor(name: str, case: Case, split: float, seed: int) -> Predictor | Non
     Raises:
         UsageError: it cannot be fitted, or its accuracy is no number.
     """
-    from whesl.predict import accuracy, ffp, survival
+    from whesl.predict import filtered_failure_prediction, given_accuracy, survival
 
     if name == "none":
         return None
     if name == "exact":
-        return accuracy.exact(case.history)
+        return given_accuracy.exact(case.history)
     if name.startswith("aoa:"):
         try:
             level = float(name[4:])
@@ -223,12 +223,14 @@ def predictor(name: str, case: Case, split: float, seed: int) -> Predictor | Non
             raise UsageError(
                 f"predictor {name!r}: the accuracy is no number", hint="aoa:0.7, for example"
             ) from None
-        return accuracy.of_accuracy(case.history, level, 0.5, seed)
+        return given_accuracy.of_accuracy(case.history, level, 0.5, seed)
     known = case.history.until(split)
     if not len(known):
         raise UsageError(
             f"no failure is known before {np.datetime64(int(split), 's')}: nothing to fit {name} to",
             hint="give a longer failure log, or a larger --train",
         )
-    fitted = survival.fit(known, frailty=True) if name == "survival" else ffp.fit(known)
+    fitted = (
+        survival.fit(known, frailty=True) if name == "survival" else filtered_failure_prediction.fit(known)
+    )
     return fitted.observe(case.history)

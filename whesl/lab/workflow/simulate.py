@@ -12,7 +12,7 @@ from whesl.lab.workflow.state import ASKED, ATTEMPTS, NODES_ASKED, NODES_RIGHT, 
 from whesl.lab.workflow.workload import failures as by_node
 from whesl.model.errors import WheslError
 from whesl.placement.list_scheduling import Ranked
-from whesl.predict.accuracy import none
+from whesl.predict.given_accuracy import none
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from whesl.placement.torus.boxes import Torus, members
 from whesl.placement.torus.choice import RULES
 from whesl.placement.torus.finder import partitions
 from whesl.placement.torus.scheduling_pass import Settings, plan
-from whesl.predict.accuracy import none
+from whesl.predict.given_accuracy import none
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import RefusedError, WheslError
 from whesl.model.event_loop_stall import RunTime
@@ -124,7 +124,7 @@ class Instance:
     @property
     def failed(self) -> bool:
         """Whether there is none, or none any more. Raises OSError when that could not be seen."""
-        return retry.exists(self.directory / "failed")
+        return file_retry.exists(self.directory / "failed")
 
     def begin(self) -> None:
         """Find the instance of this claim, or start one; does not wait for it.
@@ -183,13 +183,13 @@ class Instance:
         try:
             return self._wait_ready()
         except OSError as error:
-            return f"its files cannot be seen: {retry.told(error)}"
+            return f"its files cannot be seen: {file_retry.told(error)}"
 
     def _wait_ready(self) -> str:
         while not self.ready:
             if self.failed:
                 return "it was given up"
-            if not self._running() or retry.exists(self.directory / "ended"):
+            if not self._running() or file_retry.exists(self.directory / "ended"):
                 return f"it ended: {self._last_words()}"
             if self._ran.at(time.monotonic()) > START_LIMIT:
                 return f"it was not there within {START_LIMIT:g} s; see {self.directory / 'log'}"
@@ -219,7 +219,7 @@ class Instance:
         """Let launchers use the resource manager's own steps from now on, and end what is left."""
         # Launchers wait for this.
         with contextlib.suppress(OSError):
-            retry.write(self.directory / "failed", f"{reason}\n".encode())
+            file_retry.write(self.directory / "failed", f"{reason}\n".encode())
         # The initial program outlives a broker that was killed, and Slurm would wait for what it holds open.
         self._tell()
         self._kill()
@@ -236,7 +236,7 @@ class Instance:
             while self._running() and time.monotonic() < deadline:
                 time.sleep(_LOOK_EVERY)
         with contextlib.suppress(OSError):
-            retry.write(self.directory / "failed", b"it was ended\n")
+            file_retry.write(self.directory / "failed", b"it was ended\n")
         self._kill()
         shutil.rmtree(self._rundir, ignore_errors=True)
 

@@ -44,10 +44,10 @@ def _has_shims(directory: str) -> bool:
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return False
     except OSError:
-        from whesl.model import retry
+        from whesl.model import file_retry
 
         try:
-            return retry.exists(marker, retry.BRIEF)
+            return file_retry.exists(marker, file_retry.BRIEF)
         except OSError:
             return True
     return True

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from whesl.site.publish.core import Command, Settings
     from whesl.site.publish.exclude_lists import Job
     from whesl.site.publish.plugin_file import Lookup
-    from whesl.site.slurm.cluster import Cluster, Machine
+    from whesl.site.slurm.nodes_and_jobs import Cluster, Machine
     from whesl.site.slurm.prediction_sources import Sources
 
 LOG = logging.getLogger(__name__)

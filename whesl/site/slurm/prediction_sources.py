@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whesl.model.errors import WheslError
-from whesl.predict.accuracy import none
+from whesl.predict.given_accuracy import none
 from whesl.site.history import model, prediction_file
 from whesl.site.publish import risk_table
 from whesl.site.publish.risk_table import NodeRisk, Table

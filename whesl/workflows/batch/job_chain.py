@@ -9,7 +9,7 @@ from collections import deque
 from pathlib import Path
 
 from whesl import rjms
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 from whesl.model.workflow import Task
@@ -103,7 +103,7 @@ class Chain:
                 # have seen that job complete (slurmctld forgot its end), or when nobody looks any more.
                 command += [f"--dependency={','.join(lists)}", "--kill-on-invalid-dep=yes"]
         try:
-            result = retry.retried(
+            result = file_retry.retried(
                 lambda: subprocess.run(
                     [*command, file],
                     env=self._plan.environment,
@@ -115,8 +115,8 @@ class Chain:
                 )
             )
         except OSError as error:
-            kind = TransientError if error.errno in retry.TRANSIENT else RefusedError
-            raise kind(f"{Path(file).name} was not submitted: {retry.told(error)}") from error
+            kind = TransientError if error.errno in file_retry.TRANSIENT else RefusedError
+            raise kind(f"{Path(file).name} was not submitted: {file_retry.told(error)}") from error
         self._note(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
         job = result.stdout.strip() if self._command == "flux" else job_id(result.stdout)
         if result.returncode != 0 or not job:
@@ -135,7 +135,7 @@ class Chain:
                 log.write(text)
 
         with contextlib.suppress(OSError):
-            retry.retried(write, retry.BRIEF)
+            file_retry.retried(write, file_retry.BRIEF)
 
     def poll(self) -> int | None:
         """Return 0 when all jobs have completed, 1 when all have ended and one has not completed.

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.workflow import BadNode
 
@@ -32,7 +32,7 @@ def publish(home: Path, nodes: Iterable[BadNode]) -> None:
     target = bad_nodes_file(home)
     beside = target.with_suffix(".new")
     with contextlib.suppress(OSError):
-        retry.write(beside, msgspec.json.encode(list(nodes)))
+        file_retry.write(beside, msgspec.json.encode(list(nodes)))
         beside.replace(target)
 
 

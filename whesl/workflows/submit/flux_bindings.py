@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whesl.model import retry
+from whesl.model import file_retry
 
 # Names the variable that has the user's own PYTHONPATH.
 OUTER = "WHESL_OUTER_PYTHONPATH"
@@ -98,5 +98,5 @@ def install(directory: Path, command: Path) -> None:
     package.mkdir(mode=0o700, parents=True, exist_ok=True)
     target = package / "__init__.py"
     beside = package / ".new"
-    retry.write(beside, _PACKAGE.format(command=repr(str(command)), outer=OUTER).encode())
+    file_retry.write(beside, _PACKAGE.format(command=repr(str(command)), outer=OUTER).encode())
     beside.replace(target)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import UsageError
 from whesl.rjms import manager_table
 from whesl.workflows.submit import flux_bindings
@@ -57,5 +57,5 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
 
 def _write(target: Path, text: str) -> None:
     beside = target.with_name(f".{target.name}.new")
-    retry.write(beside, text.encode(), 0o700)
+    file_retry.write(beside, text.encode(), 0o700)
     beside.replace(target)

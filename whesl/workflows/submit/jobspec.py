@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.errors import UsageError
-from whesl.rjms.submission_grants import GRANTED_SPARES, granted
+from whesl.rjms.submission_environment import GRANTED_SPARES, granted
 from whesl.workflows import wrap
 
 Jobspec = dict[str, Any]
@@ -44,7 +44,7 @@ def read_file(path: str) -> str:
             return file.read()
 
     try:
-        return retry.retried(read)
+        return file_retry.retried(read)
     except (OSError, ValueError):
         return ""
 

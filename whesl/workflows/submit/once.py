@@ -29,7 +29,7 @@ import msgspec
 
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError
-from whesl.model import retry
+from whesl.model import file_retry
 from whesl.model.decoding import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
@@ -85,7 +85,7 @@ class Ledger:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the task: a second submission of it waits. Raises CouldNotObserveError in the end."""
-        retry.retried(lambda: self._directory.mkdir(mode=0o700, parents=True, exist_ok=True))
+        file_retry.retried(lambda: self._directory.mkdir(mode=0o700, parents=True, exist_ok=True))
         path = str(self._path.with_suffix(".lock"))
         deadline = time.monotonic() + PATIENCE
         while True:
@@ -110,7 +110,7 @@ class Ledger:
         Raises CouldNotObserveError for a damaged file.
         """
         try:
-            return msgspec.json.decode(retry.retried(self._path.read_bytes), type=Submission)
+            return msgspec.json.decode(file_retry.retried(self._path.read_bytes), type=Submission)
         except FileNotFoundError:
             return None
         except UNDECODABLE as error:
@@ -122,7 +122,7 @@ class Ledger:
 
     def write(self, submission: Submission) -> None:
         """Replace what was written, atomically and on the disk when this returns. Raises OSError."""
-        retry.retried(lambda: self._write(submission))
+        file_retry.retried(lambda: self._write(submission))
 
     def _write(self, submission: Submission) -> None:
         descriptor, name = tempfile.mkstemp(dir=self._directory)

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl import rjms
+from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model import retry
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.rjms import manager_table
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
-from whesl.rjms.submission_grants import GRANTED_SPARES, REQUEUE_ALLOWED, granted
+from whesl.rjms.submission_environment import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.workflows import wrap
 from whesl.workflows.submit import bad_nodes_file, once, reduced_requests
 from whesl.workflows.submit.sbatch_options import Call, parse_call
@@ -42,7 +42,7 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     call = parse_call(arguments)
     try:
         script = Path(call.script)
-        text = retry.retried(lambda: script.read_text(errors="replace")) if call.script else ""
+        text = file_retry.retried(lambda: script.read_text(errors="replace")) if call.script else ""
         wrapped = wrap.read_wrapped(text) if text else None
     except (OSError, UsageError):
         wrapped = None

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.cloud.providers.port import EndReason, InstanceRequest, Offer
-from whesl.model import retry
+from whesl.model import file_retry
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,14 +56,14 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 def write(path: Path, record: object) -> None:
     """Write a record whole, or not at all."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    retry.write(fresh, msgspec.json.encode(record))
+    file_retry.write(fresh, msgspec.json.encode(record))
     fresh.replace(path)
 
 
 def write_once(path: Path, record: object) -> None:
     """Write a record unless there is one already."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    retry.write(fresh, msgspec.json.encode(record))
+    file_retry.write(fresh, msgspec.json.encode(record))
     try:
         os.link(fresh, path)
     except FileExistsError:

@@ -11,7 +11,7 @@ from whesl.lab.workflow.generate import Shape, layered
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
 from whesl.placement.list_scheduling import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, RELIABLE, Ranked
-from whesl.predict.accuracy import exact, none, of_accuracy
+from whesl.predict.given_accuracy import exact, none, of_accuracy
 from whesl.predict.history import merged
 
 if TYPE_CHECKING:

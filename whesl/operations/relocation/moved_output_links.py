@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 
 from whesl.model.pathmap import PathMap
-from whesl.operations.files import file_clock, mirror_policy
-from whesl.operations.files.copying import replace_by_link
-from whesl.operations.files.mirror_policy import Action, Decision, Entry, Kind, Policy, Rel
-from whesl.operations.files.safe_tree import Checkpoint, Tree, no_checkpoint
-from whesl.operations.files.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation import file_clock, mirror_plan
+from whesl.operations.relocation.copying import replace_by_link
+from whesl.operations.relocation.mirror_plan import Action, Decision, Entry, Kind, Policy, Rel
+from whesl.operations.relocation.safe_tree import Checkpoint, Tree, no_checkpoint
+from whesl.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.step_crash_state import token
 
 
@@ -61,9 +61,7 @@ def put_up(
     """
     wanted: dict[tuple[str, str], list[Rel]] = {}
     for path in named:
-        found = {
-            rule: mirror_policy.below(os.fsencode(rule.old), os.fsencode(path)) for rule in path_map.rules
-        }
+        found = {rule: mirror_plan.below(os.fsencode(rule.old), os.fsencode(path)) for rule in path_map.rules}
         rule = max((r for r in found if found[r] is not None), key=lambda r: len(r.old), default=None)
         if rule is not None and (rel := found[rule]) is not None:
             wanted.setdefault((rule.old, rule.new), []).append(rel)
@@ -100,7 +98,7 @@ def _put_up(
     meant = _Meant(
         written=since.moved + new - _MARGIN,
         # A first attempt runs before its isolator notes the time.
-        left_first=since.began + old - mirror_policy.UNFINISHED_WINDOW,
+        left_first=since.began + old - mirror_plan.UNFINISHED_WINDOW,
         left_last=since.moved + old + _MARGIN,
         kept=kept,
     )
@@ -167,7 +165,7 @@ class _Signs(Carrier):
                 text = b"/".join((self._policy.old.rstrip(b"/"), *rel, entry.name))
                 self._replace(rel, entry, present, text, target)
             # Moved twice, and finished in between: the newest root has a link to the one before.
-            elif entry.text.startswith(b"/") and mirror_policy.below(self._policy.new, entry.text) is None:
+            elif entry.text.startswith(b"/") and mirror_plan.below(self._policy.new, entry.text) is None:
                 self._replace(rel, entry, present, entry.text, target)
 
     def _replace(self, rel: Rel, entry: Entry, present: Entry, text: bytes, directory: int) -> None:

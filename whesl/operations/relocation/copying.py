@@ -14,10 +14,10 @@ import time
 from collections.abc import Iterator
 
 from whesl.model.digest import blake2b
-from whesl.operations.files.mirror_policy import Entry, Kind, part_name
-from whesl.operations.files.safe_tree import Checkpoint, entry_at
-from whesl.operations.files.syscalls import rename_noreplace
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation.mirror_plan import Entry, Kind, part_name
+from whesl.operations.relocation.safe_tree import Checkpoint, entry_at
+from whesl.operations.relocation.syscalls import rename_noreplace
 
 # Pauses before a file that was written to while it was copied is copied again, seconds.
 COPY_AGAIN = (0.05, 0.1, 0.2, 0.4, 0.8)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 
-from whesl.operations.files.mirror_policy import Kind, Rel
-from whesl.operations.files.safe_tree import Tree
-from whesl.operations.files.syscalls import reserve
+from whesl.operations.relocation.mirror_plan import Kind, Rel
+from whesl.operations.relocation.safe_tree import Tree
+from whesl.operations.relocation.syscalls import reserve
 
 _WRITTEN = 1 << 20
 

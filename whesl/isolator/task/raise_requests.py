@@ -17,7 +17,7 @@ import msgspec
 
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.model import decoding, retry
+from whesl.model import decoding, file_retry
 from whesl.model.digest import hexdigest
 from whesl.model.errors import RefusedError
 from whesl.wire.keys import private_directory
@@ -40,7 +40,7 @@ def leave(directory: Path, message: RaiseException | PredictFailure) -> None:
     """
     private_directory(directory)
     path = _path(directory, message.id)
-    if len(retry.names(directory)) >= MOST_WAITING and not path.exists():
+    if len(file_retry.names(directory)) >= MOST_WAITING and not path.exists():
         raise RefusedError(
             f"{message.task} has not taken {MOST_WAITING} exceptions and predictions of before",
             hint=f"does its isolator live? its log is {TaskDir(directory.parent).log}",
@@ -50,7 +50,7 @@ def leave(directory: Path, message: RaiseException | PredictFailure) -> None:
 
 def waits(directory: Path, identity: str) -> bool:
     """Whether the exception of an id has not been taken. Raises OSError."""
-    return retry.exists(_path(directory, identity))
+    return file_retry.exists(_path(directory, identity))
 
 
 def _path(directory: Path, identity: str) -> Path:
@@ -95,7 +95,7 @@ class Left:
                 return
             else:
                 LOG.error("what was left in %s could not be understood", path)
-            retry.remove(path)
+            file_retry.remove(path)
 
 
 def _of_now(message: Control | RaiseException | PredictFailure) -> Control | RaiseException | PredictFailure:

@@ -11,9 +11,9 @@ import os
 import time
 from collections.abc import Callable
 
-from whesl.operations.files.mirror_policy import Rel
-from whesl.operations.files.safe_tree import Tree
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation.mirror_plan import Rel
+from whesl.operations.relocation.safe_tree import Tree
 
 # Seconds that mean nothing: the kernel dates files by its last tick, a server answers after a while.
 TOLERATED = 0.1

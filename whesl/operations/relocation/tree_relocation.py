@@ -1,4 +1,4 @@
-"""Carries a tree over into a new root: walks, decides (``mirror_policy``) and does (``safe_tree``).
+"""Carries a tree over into a new root: walks, decides (``mirror_plan``) and does (``safe_tree``).
 
 Made of steps that can be interrupted anywhere: a second run finds what the first one did and goes on.
 """
@@ -12,16 +12,17 @@ from enum import Enum
 
 import msgspec
 
-from whesl.operations.files import mirror_policy
-from whesl.operations.files.copying import (
+from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation import mirror_plan
+from whesl.operations.relocation.copying import (
     UnreadableError,
     copy_file,
     link_copy,
     replace_by_link,
     same_content,
 )
-from whesl.operations.files.mirror_policy import Action, Decision, Entry, Kind, Policy, Rel, decide
-from whesl.operations.files.safe_tree import (
+from whesl.operations.relocation.mirror_plan import Action, Decision, Entry, Kind, Policy, Rel, decide
+from whesl.operations.relocation.safe_tree import (
     Checkpoint,
     ForeignDirectoryError,
     Tree,
@@ -30,7 +31,6 @@ from whesl.operations.files.safe_tree import (
     make_fifo,
     make_link,
 )
-from whesl.operations.plan import RecoveryError
 
 _MOST_LINKS = 40  # as the kernel's own limit
 
@@ -109,9 +109,7 @@ def _find(source: Tree, rel: Rel, found: dict[Work, None], links: int) -> None:
         if entry.kind is Kind.LINK and links < _MOST_LINKS:
             text = entry.text
             absolute = text.startswith(b"/")
-            led = (
-                mirror_policy.below(source.root, text) if absolute else mirror_policy.resolve(here[:-1], text)
-            )
+            led = mirror_plan.below(source.root, text) if absolute else mirror_plan.resolve(here[:-1], text)
             if led is not None:
                 _find(source, (*led, *rel[depth:]), found, links + 1)
         return
@@ -176,7 +174,7 @@ class Carrier:
                 decision = decide(rel, entry, present.get(entry.name), self._policy)
                 if decision.action is Action.ENTER:
                     entering.append(entry.name)
-                if decision.action in mirror_policy.COPYING:
+                if decision.action in mirror_plan.COPYING:
                     needs.copied += entry.size
                 needs.names += decision.action is not Action.LEAVE
                 if produced_since and entry.kind is Kind.FILE and entry.mtime_ns >= produced_since * 1e9:
@@ -245,7 +243,7 @@ class Carrier:
                     entries = [
                         entry
                         for entry in self._entries(descriptor, work)
-                        if work.wants(entry.name) and not mirror_policy.is_part(entry.name)
+                        if work.wants(entry.name) and not mirror_plan.is_part(entry.name)
                     ]
                 except FileNotFoundError:
                     continue
@@ -268,7 +266,7 @@ class Carrier:
     def _sweep(self, directory: int) -> None:
         """Remove what an interrupted run of this very step left half-done."""
         for name in os.listdir(directory):
-            if mirror_policy.is_part(os.fsencode(name), self._token):
+            if mirror_plan.is_part(os.fsencode(name), self._token):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=directory)
 
@@ -318,7 +316,7 @@ class Carrier:
 
     def _copy(self, rel: Rel, entry: Entry, decision: Decision, source: int, target: int) -> None:
         over = decision.text if decision.action in (Action.COPY_OVER, Action.MOVE_OVER) else None
-        moving = decision.action in mirror_policy.MOVING
+        moving = decision.action in mirror_plan.MOVING
         try:
             if not self._linked_copy(entry, target, over):
                 copy_file(entry, source, target, self._token, self._checkpoint, over=over, verify=moving)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.model.pathmap import PathMap
-from whesl.operations.files import mirror_policy
-from whesl.operations.files.mirror_policy import Policy, Rel
-from whesl.operations.files.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
-from whesl.operations.files.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation import mirror_plan
+from whesl.operations.relocation.mirror_plan import Policy, Rel
+from whesl.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.step_crash_state import token
 
 
@@ -36,12 +36,12 @@ def prepare_dependent(
             (
                 rule
                 for rule in path_map.rules
-                if mirror_policy.below(os.fsencode(rule.old), os.fsencode(path)) is not None
+                if mirror_plan.below(os.fsencode(rule.old), os.fsencode(path)) is not None
             ),
             key=lambda rule: len(rule.old),
             default=None,
         )
-        rel = mirror_policy.below(os.fsencode(rule.old), os.fsencode(path)) if rule is not None else None
+        rel = mirror_plan.below(os.fsencode(rule.old), os.fsencode(path)) if rule is not None else None
         if rule is None or rel is None:
             continue
         # After A -> B -> C, parts of what is now in C may lie in both A and B.

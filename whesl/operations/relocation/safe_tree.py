@@ -18,8 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from whesl.model.planted_links import planted
-from whesl.operations.files.mirror_policy import Entry, Kind, Rel, kind_of
 from whesl.operations.plan import RecoveryError
+from whesl.operations.relocation.mirror_plan import Entry, Kind, Rel, kind_of
 
 Checkpoint = Callable[[str], None]
 

@@ -9,7 +9,7 @@ from whesl.esl import wording
 from whesl.esl.detections.base import Kind, Span
 
 if TYPE_CHECKING:
-    from whesl.esl.language.detections import DetectionCheck
+    from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
     from whesl.model.evidence import PredictedFailure
 
