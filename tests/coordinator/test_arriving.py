@@ -7,8 +7,8 @@ from typing import NamedTuple
 from tests.coordinator.world import World
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.events import Arrived, HeartbeatsArrived, Journal
+from whesl.coordinator.core.machine import events_of
 from whesl.coordinator.core.state import State
-from whesl.coordinator.heartbeat_batching import events_of
 from whesl.model.states import TaskState
 from whesl.wire.messages import AnyMessage, Finished, Heartbeat
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.coordinator.world import World, done
 from whesl.coordinator.core import machine
-from whesl.coordinator.core.configuration_fanout import WaitingPeers
+from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import Arrived, Journal, Send, Tell
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState

@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from tests.journals import of_daemon
+from whesl.coordinator.core.changes.apply_record import apply
+from whesl.coordinator.core.dependent_reconfiguration import configure_by_change
 from whesl.coordinator.core.dependents_and_names import dependents, identify
-from whesl.coordinator.core.journal_replay import apply
 from whesl.coordinator.core.state import State
-from whesl.coordinator.core.task_reconfiguration import configure_by_change
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec
 from whesl.model.pathmap import PathMap

@@ -9,9 +9,8 @@ from typing import Any
 
 from whesl.coordinator.core.events import JobSeen, LookAtJob
 from whesl.coordinator.core.state import State
-from whesl.coordinator.effects.manager_calls import Calls
+from whesl.coordinator.effects.manager_calls import Calls, Workers
 from whesl.coordinator.effects.recovery_steps import look_at_jobs
-from whesl.coordinator.effects.workers import Workers
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.journals import of_daemon, rebuild
-from whesl.coordinator.core.journal_replay import RecordError, Replay
+from whesl.coordinator.core.changes.apply_record import RecordError
+from whesl.coordinator.core.journal_replay import Replay
 from whesl.coordinator.core.persistent_map import Builder, Map
 from whesl.coordinator.core.state import State
 

@@ -23,7 +23,8 @@ from tests.coordinator.test_crashes import play
 from tests.coordinator.world import World, raised
 from tests.journals import of_daemon, of_daemons, rebuild, report
 from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.core.journal_replay import Replay, apply
+from whesl.coordinator.core.changes.apply_record import apply
+from whesl.coordinator.core.journal_replay import Replay
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.storage import snapshots

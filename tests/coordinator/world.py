@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from whesl.coordinator.core.configuration_fanout import WaitingPeers
+from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import (
     Arrived,
     Event,
@@ -19,9 +19,9 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
+from whesl.coordinator.core.machine import recorded_step
 from whesl.coordinator.core.state import Settings, State, TaskEntry
 from whesl.coordinator.effects.manager_calls import Call, answer
-from whesl.coordinator.heartbeat_batching import transition
 from whesl.esl.detections.base import Span
 from whesl.esl.detections.exit import ExitDetection
 from whesl.esl.detections.external_and_counted import CountDetection
@@ -182,7 +182,7 @@ class World:
     # As the daemon does ---------------------------------------------------------------------------------
 
     def feed(self, event: Event, origin: list[Any] | None = None) -> None:
-        state, records, commands = transition(self.state, event, [origin], self.now)
+        state, records, commands = recorded_step(self.state, event, [origin], self.now)
         if records and self.full:
             if not isinstance(event, (Arrived, Tick)):
                 self.unwritten.append(event)

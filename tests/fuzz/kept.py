@@ -17,6 +17,7 @@ from whesl.agents.messages import LinkFile
 from whesl.coordinator import json_views
 from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.core import journal_replay
+from whesl.coordinator.core.changes import apply_record
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.storage import snapshots
 from whesl.coordinator.storage.snapshots import Kept
@@ -24,7 +25,7 @@ from whesl.isolator import resume
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.journal import Clock, Journal, JournalError, Record, snapshot
-from whesl.journal.rows import Anchor
+from whesl.journal.database import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
 from whesl.model import decoding
 from whesl.model.decoding import UNDECODABLE
@@ -191,7 +192,7 @@ def history(data: bytes) -> None:
     replay.take(_BEGUN, NOW)
     for kind, content, time in written:
         raw = msgspec.Raw(msgspec.json.encode(content))
-        with contextlib.suppress(journal_replay.RecordError):
+        with contextlib.suppress(apply_record.RecordError):
             record = journal_replay.read(Record(seq=1, time=time, kind=kind, content=raw))
             replay.take(record, time)
             figures.take(record)

@@ -11,8 +11,8 @@ from tests.fuzz.harness import Harness, text_of
 from tests.isolator.conftest import exception, make_setup
 from whesl.agents import messages
 from whesl.coordinator import json_views
-from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core import machine as coordinator
+from whesl.coordinator.core.changes import apply_record
 from whesl.coordinator.core.events import Arrived
 from whesl.coordinator.core.events import Journal as CoordinatorJournal
 from whesl.coordinator.core.events import Started as CoordinatorStarted
@@ -77,7 +77,7 @@ def _messages(data: bytes) -> list[tuple[str, AnyMessage]]:
 
 def _known() -> State:
     told = records.Workflow(workflow=DIAMOND, spec=RULES, rjms="local", observe=False, environment={})
-    return journal_replay.apply(State(settings=Settings()), told, NOW)
+    return apply_record.apply(State(settings=Settings()), told, NOW)
 
 
 _KNOWN = _known()
@@ -101,7 +101,7 @@ def to_coordinator(data: bytes) -> None:
                     encode(Envelope(1, "coordinator", "i", 1, sent))
     again = _KNOWN
     for record, time in written:
-        again = journal_replay.apply(again, record, time)
+        again = apply_record.apply(again, record, time)
     assert _settled(again) == _settled(state)
     msgspec.json.encode(json_views.status_view(state))
     msgspec.json.encode(json_views.nodes_view(state, now))

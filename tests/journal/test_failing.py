@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.journal import database, database_integrity, rows, store
-from whesl.journal.database import Database
+from whesl.journal import database, database_integrity, store
+from whesl.journal.database import SCHEMA, Database
 from whesl.journal.errors import JournalError, page_unread, translated
-from whesl.journal.rows import SCHEMA
 from whesl.journal.store import Journal
 
 NOW = 1700000000.0
@@ -48,7 +47,7 @@ def test_errors_at_each_write(
     """``limit`` 0: nothing is repeated, and the caller calls again with more to write, as daemons do."""
     path = tmp_path_factory.mktemp("journal") / "journal.db"
     left = list(happens)
-    real = rows.insert
+    real = database.insert
 
     def insert(db: sqlite3.Connection, taken: list[tuple[object, ...]]) -> None:
         what = left.pop(0) if left else "done"

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.journal import snapshot
-from whesl.journal.rows import Anchor
+from whesl.journal.database import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
 
 HEAD = Head(last=Anchor(7, 1.5, 99), first=Anchor(1, 0.5, 11))

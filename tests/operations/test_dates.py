@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.operations.trees import Bed
-from whesl.operations.relocation import file_clock
+from whesl.operations.relocation import target_probe
 from whesl.operations.relocation.safe_tree import Tree
 
 MINUTE = 60.0
@@ -19,7 +19,7 @@ MINUTE = 60.0
 
 def test_a_local_file_system_has_the_host_s_clock(tmp_path: Path) -> None:
     with Tree(str(tmp_path)) as tree:
-        assert file_clock.ahead(tree, (), "0" * 16) == 0.0
+        assert target_probe.ahead(tree, (), "0" * 16) == 0.0
 
 
 @pytest.mark.parametrize("skew", [-MINUTE, MINUTE])
@@ -30,7 +30,7 @@ def test_another_clock_is_found(
     if not unnamed:
         named_only(monkeypatch)
     with Tree(str(tmp_path)) as tree:
-        found = file_clock.ahead(tree, (), "0" * 16, now=lambda: time.time() - skew)
+        found = target_probe.ahead(tree, (), "0" * 16, now=lambda: time.time() - skew)
     assert found == pytest.approx(skew, abs=5.0)
     assert not list(tmp_path.iterdir())
 
@@ -53,10 +53,10 @@ def test_where_nothing_can_be_made_no_difference_is_known(
     def full(_directory: int, _name: bytes) -> float:
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(file_clock, "_dated", full)
+    monkeypatch.setattr(target_probe, "_dated", full)
     with Tree(str(tmp_path)) as tree:
-        assert file_clock.ahead(tree, (), "0" * 16, now=lambda: 0.0) == 0.0
-        assert file_clock.ahead(tree, (b"none",), "0" * 16) == 0.0
+        assert target_probe.ahead(tree, (), "0" * 16, now=lambda: 0.0) == 0.0
+        assert target_probe.ahead(tree, (b"none",), "0" * 16) == 0.0
 
 
 @pytest.mark.parametrize("skew", [-MINUTE, MINUTE])
@@ -70,7 +70,7 @@ def test_what_was_left_half_written_is_copied_whatever_clock_dated_it(
     old = bed.file("w/old", age=30.0 - skew)
     given = bed.context(set_ahead=0.0 if server else skew)
     if server:
-        monkeypatch.setattr(file_clock, "ahead", lambda *_arguments: skew)
+        monkeypatch.setattr(target_probe, "ahead", lambda *_arguments: skew)
     bed.replace(given)
     assert not (bed.new / fresh.relative_to(bed.old)).is_symlink()
     assert (bed.new / old.relative_to(bed.old)).is_symlink()

@@ -17,7 +17,7 @@ from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
 from whesl.coordinator.client import offline_welcome
-from whesl.coordinator.core.configuration_fanout import WaitingPeers
+from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import (
     Arrived,
     Command,
@@ -28,9 +28,9 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
+from whesl.coordinator.core.machine import events_of, recorded_step
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.effects.manager_calls import Call, answer
-from whesl.coordinator.heartbeat_batching import events_of, transition
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
 from whesl.model.errors import RefusedError, TransientError
@@ -260,7 +260,7 @@ class Coordinator:
             if isinstance(event, Arrived) and isinstance(event.message, Escalate):
                 told = [(record.kind, msgspec.to_builtins(record)) for record in records]
                 self.system.watch.coordinator.escalation(state, told, event.message.raised, event.peer)
-            state, own, more = transition(state, event, [each.origin for each in deliveries], now)
+            state, own, more = recorded_step(state, event, [each.origin for each in deliveries], now)
             records += own
             commands += more
         crash = struck(place.crashes, place.turns, {record.kind for record in records})

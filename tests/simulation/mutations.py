@@ -16,16 +16,16 @@ from whesl.agents.fencing import Fence
 from whesl.agents.lease import lead
 from whesl.agents.liveness import Silence
 from whesl.coordinator.core import (
+    dependent_reconfiguration,
     dependents_and_names,
     escalated_exceptions,
     ownership_contest,
     task_ownership,
-    task_reconfiguration,
 )
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core import recovery as coordinator_recovery
-from whesl.coordinator.core.changes import tasks as coordinator_changes
-from whesl.coordinator.core.configuration_fanout import WaitingPeers
+from whesl.coordinator.core.changes import apply_record as coordinator_changes
+from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import Requeue
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import TaskEntry
@@ -35,8 +35,8 @@ from whesl.isolator.core import changes as isolator_changes
 from whesl.isolator.core import escalation as isolator_escalation
 from whesl.isolator.core import machine as isolator_core
 from whesl.isolator.core import node_selection
-from whesl.isolator.core import recovered as isolator_recovered
 from whesl.isolator.core import recovery as isolator_recovery
+from whesl.isolator.core import recovery_confirmation as isolator_recovered
 from whesl.isolator.core import state as isolator_state
 from whesl.isolator.core.events import Journal, RunStep
 from whesl.journal import Clock
@@ -214,7 +214,7 @@ def late_dependents_forgotten() -> Any:
     def both() -> Iterator[None]:
         with (
             patch.object(coordinator_recovery, "dependents", dependents),
-            patch.object(task_reconfiguration, "dependents", dependents),
+            patch.object(dependent_reconfiguration, "dependents", dependents),
         ):
             yield
 

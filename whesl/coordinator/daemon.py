@@ -24,7 +24,7 @@ import zmq
 
 from whesl import __version__
 from whesl.coordinator import file_limit, json_views, python_gc
-from whesl.coordinator.core.configuration_fanout import WaitingPeers
+from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import (
     Command,
     Event,
@@ -36,12 +36,11 @@ from whesl.coordinator.core.events import (
     Tell,
     Tick,
 )
+from whesl.coordinator.core.machine import events_of, recorded_step
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
-from whesl.coordinator.effects.manager_calls import Call, Calls
+from whesl.coordinator.effects.manager_calls import Call, Calls, Workers
 from whesl.coordinator.effects.ports import Ports
-from whesl.coordinator.effects.workers import Workers
-from whesl.coordinator.heartbeat_batching import events_of, transition
 from whesl.coordinator.metrics import LatestSnapshot
 from whesl.coordinator.storage.background_snapshots import Snapshotter
 from whesl.coordinator.storage.restore import reopen
@@ -288,7 +287,7 @@ class Daemon:
         written: list[records.AnyRecord] = []
         commands: list[Command] = []
         for event, deliveries in events:
-            state, own, more = transition(state, event, [each.origin for each in deliveries], now)
+            state, own, more = recorded_step(state, event, [each.origin for each in deliveries], now)
             written += own
             commands += more
         if written and not self._write_down(written, now):

@@ -22,9 +22,18 @@ import msgspec
 
 from whesl.journal import archived_records, database_integrity
 from whesl.journal.archived_records import Record
-from whesl.journal.database import WRITING, Database
+from whesl.journal.database import (
+    WRITING,
+    Anchor,
+    Database,
+    checksum,
+    holds,
+    insert,
+    record_of,
+    records_in,
+    row_of,
+)
 from whesl.journal.errors import FULL, UNREADABLE, JournalError, input_output, no_room
-from whesl.journal.rows import Anchor, checksum, holds, insert, record_of, records_in, row_of
 from whesl.model.file_retry import exists, remove, retried, told
 from whesl.model.journal_record import Damage
 

@@ -19,11 +19,11 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
 from whesl.model.task_configuration import Configuration
 from whesl.operations.plan import Context, RecoveryError, StepResult
-from whesl.operations.relocation import file_clock, mirror_plan
-from whesl.operations.relocation.free_space import UnsuitableError, check_room
+from whesl.operations.relocation import mirror_plan, target_probe
 from whesl.operations.relocation.mirror_plan import Policy, Rel
 from whesl.operations.relocation.paths_in_use import named_paths
 from whesl.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.operations.relocation.target_probe import UnsuitableError, check_room
 from whesl.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.step_arguments import FilesystemChange, FilesystemReplace
 from whesl.operations.step_crash_state import Progress, ProgressFile, token
@@ -141,7 +141,7 @@ class _Replacement:
         named = [mirror_plan.below(os.fsencode(self._current), os.fsencode(path)) for path in self._named]
         works = find_work(source, [rel for rel in named if rel is not None])
         policy = self._policy(source, target, repeat, roots(works))
-        shift = context.set_ahead + file_clock.ahead(source, policy.workspace or (), self._token)
+        shift = context.set_ahead + target_probe.ahead(source, policy.workspace or (), self._token)
         policy = policy.dated(shift)
         carrier = Carrier(source, target, policy, self._token, self._checkpoint)
         if progress.chosen != self._root:

@@ -15,7 +15,7 @@ from rich.live import Live
 from whesl.cli.broken_pipe import Screen
 from whesl.coordinator.client.journal_state import Known, journal_file
 from whesl.coordinator.core import journal_replay
-from whesl.coordinator.core.journal_replay import RecordError, apply
+from whesl.coordinator.core.changes.apply_record import RecordError, apply
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.json_views import status_view, task_view
 from whesl.journal import Journal, JournalError

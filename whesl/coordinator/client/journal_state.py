@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from whesl.coordinator.core import journal_replay
-from whesl.coordinator.core.journal_replay import RecordError, Replay, apply
+from whesl.coordinator.core.changes.apply_record import RecordError, apply
+from whesl.coordinator.core.journal_replay import Replay
 from whesl.coordinator.core.state import State
 from whesl.coordinator.python_gc import put_off
 from whesl.coordinator.storage import snapshots

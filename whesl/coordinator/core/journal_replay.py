@@ -1,4 +1,4 @@
-"""The coordinator's journal as its state: the one place where what is durable changes. Pure."""
+"""The coordinator's state rebuilt from the records of its journal. Pure."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from typing import Any, Protocol
 
 import msgspec
 
-from whesl.coordinator.core.changes import change
+from whesl.coordinator.core.changes.apply_record import NOT_UNDERSTOOD, RecordError, apply
 from whesl.coordinator.core.persistent_map import Builder, Map, Undo, take_back
 from whesl.coordinator.core.state import Settings, State
 from whesl.model.decoding import FOREIGN
-from whesl.model.errors import WheslError
 from whesl.records import of_coordinator
 from whesl.records.coordinator import AnyRecord
 
 # The maps of the state. Found once: to look at a class's fields means to evaluate all its annotations.
 _MAPS = tuple(field.name for field in msgspec.structs.fields(State) if isinstance(field.default, Map))
-
-
-_HINT = "it was damaged, or written by another version of WHESL"
 
 
 class Written(Protocol):
@@ -31,35 +27,13 @@ class Written(Protocol):
     def content(self) -> msgspec.Raw: ...
 
 
-class RecordError(WheslError):
-    """A record's content is not what this version writes."""
-
-
-def apply(state: State, record: AnyRecord, time: float) -> State:
-    """Return the state after a record; those that are for people alone change nothing.
-
-    Args:
-        state: the state before.
-        record: what was written down.
-        time: when it was, seconds since the epoch.
-
-    Raises RecordError.
-    """
-    try:
-        return change(state, record, time)
-    except FOREIGN as error:
-        raise RecordError(
-            f"a record of kind '{record.kind}' is not understood ({error!r})", hint=_HINT
-        ) from error
-
-
 def read(record: Written) -> AnyRecord:
     """Return a journal's record by its type. Raises RecordError."""
     try:
         return of_coordinator(record.content)
     except FOREIGN as error:
         raise RecordError(
-            f"a record of kind '{record.kind}' is not understood ({error})", hint=_HINT
+            f"a record of kind '{record.kind}' is not understood ({error})", hint=NOT_UNDERSTOOD
         ) from error
 
 

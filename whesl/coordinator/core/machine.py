@@ -7,17 +7,18 @@ repeats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from whesl.coordinator.core import (
     clock_offset,
+    dependent_reconfiguration,
     escalated_exceptions,
     recovery,
     task_ownership,
-    task_reconfiguration,
     user_commands,
 )
 from whesl.coordinator.core.events import (
@@ -28,6 +29,7 @@ from whesl.coordinator.core.events import (
     HeartbeatsArrived,
     JobCancelled,
     JobSeen,
+    Journal,
     RequeueAllowed,
     RequeueAsked,
     RequeueEnded,
@@ -42,10 +44,9 @@ from whesl.model.outcomes import ToldBy
 from whesl.model.states import NodeState, TaskState
 from whesl.records import coordinator as records
 from whesl.records import isolator
+from whesl.records.coordinator import AnyRecord
 from whesl.wire.messages import (
-    Command as PersonsCommand,
-)
-from whesl.wire.messages import (
+    AnyMessage,
     Escalate,
     Finished,
     Heartbeat,
@@ -58,8 +59,59 @@ from whesl.wire.messages import (
     RegisterWorkflow,
     Report,
 )
+from whesl.wire.messages import (
+    Command as PersonsCommand,
+)
 
 __all__ = ["step"]
+
+
+class Delivered(Protocol):
+    """A message, and the peer that it is from."""
+
+    @property
+    def peer(self) -> str:
+        """One start of one client."""
+
+    @property
+    def message(self) -> AnyMessage:
+        """What it says."""
+
+
+D = TypeVar("D", bound=Delivered)
+
+
+def events_of(deliveries: Iterable[D]) -> Iterator[tuple[Event, tuple[D, ...]]]:
+    """Yield an event for each message, in order, and which messages it stands for; heartbeats together.
+
+    A turn of the core takes longer than what a heartbeat changes, and most of what arrives are heartbeats.
+    """
+    for beats, some in groupby(deliveries, key=lambda delivery: type(delivery.message) is Heartbeat):
+        if beats:
+            together = tuple(some)
+            yield _heartbeats(together), together
+            continue
+        for delivery in some:
+            yield Arrived(peer=delivery.peer, message=delivery.message), (delivery,)
+
+
+def recorded_step(
+    state: State, event: Event, origins: Sequence[Any], now: float
+) -> tuple[State, list[AnyRecord], list[Command]]:
+    """Return what an event comes to: the next state, what has to be written down first, and what to do then.
+
+    Args:
+        state: the present one.
+        event: what happened.
+        origins: of the messages that it stands for. That of a single one is in the first record: so a
+            coordinator that starts again knows that it was taken in.
+        now: seconds since the epoch.
+    """
+    state, commands = step(state, event, now)
+    records = [command.record for command in commands if isinstance(command, Journal)]
+    if records and len(origins) == 1 and origins[0] is not None:
+        records[0] = msgspec.structs.replace(records[0], message=origins[0])
+    return state, records, [command for command in commands if not isinstance(command, Journal)]
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
@@ -79,7 +131,7 @@ def _on_started(transition: Transition, _event: Started) -> None:
     """Take up what a coordinator before this one left: nothing is decided anew, only continued."""
     transition.volatile(started=transition.now)
     live = [transition.state.tasks[task] for task in transition.state.live]
-    task_reconfiguration.tell_again(transition, live)
+    dependent_reconfiguration.tell_again(transition, live)
     for entry in live:
         task_ownership.welcome(transition, entry)
     for known in list(transition.state.recoveries.values()):
@@ -249,3 +301,9 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     JobCancelled: escalated_exceptions.on_job_cancelled,
     Tick: _on_tick,
 }
+
+
+def _heartbeats(deliveries: Iterable[Delivered]) -> HeartbeatsArrived:
+    return HeartbeatsArrived(
+        beats=tuple((d.peer, d.message) for d in deliveries if isinstance(d.message, Heartbeat))
+    )

@@ -2,26 +2,31 @@
 
 Each function takes the transition, writes down what it decides, and asks for what follows; all of them may be
 called again with the same news, since they start from the written state.
+
+An isolator counts its own task's exceptions and transforms them before anything is handled. The coordinator
+counts those of all tasks of a workflow by the same rules, so that what happens once in each of three tasks is
+seen as happening three times. What an isolator has transformed already is not transformed again.
 """
 
 from __future__ import annotations
 
 from whesl.coordinator.core import escalated_exceptions
 from whesl.coordinator.core.coordinator_steps import exception_of, own_steps
-from whesl.coordinator.core.dependents_and_names import dependents
-from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
-from whesl.coordinator.core.exception_counts import counted
-from whesl.coordinator.core.state import Recovery, TaskEntry
-from whesl.coordinator.core.task_reconfiguration import (
+from whesl.coordinator.core.dependent_reconfiguration import (
     apply_changes,
     configure,
     configure_by_change,
     upon_present,
 )
+from whesl.coordinator.core.dependents_and_names import dependents
+from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
+from whesl.coordinator.core.state import Recovery, TaskEntry, numbered
 from whesl.coordinator.core.transition import Transition
+from whesl.detect.exception_transformation import transform
 from whesl.esl.spec import Level
 from whesl.model.evidence import Raised
 from whesl.model.outcomes import OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome, Verdict
+from whesl.model.workflow import Task
 from whesl.operations.plan import RecoveryError
 from whesl.records import coordinator as records
 from whesl.wire.messages import Escalate, RecoveryDone, RecoveryGrant, RecoveryRequest
@@ -329,3 +334,37 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
         escalated_exceptions.settle(transition, recovery, Verdict.FAIL, reason)
     else:
         refuse(transition, recovery.id, reason)
+
+
+def counted(transition: Transition, raised: Raised) -> str:
+    """Count an exception, once for each ordinal of its task, and return what it became.
+
+    Args:
+        transition: the transition of the core.
+        raised: as its isolator raised it.
+
+    Returns the name of the exception to handle: ``raised.exception`` unless the workflow's counts say more.
+    """
+    entry = transition.task(raised.task)
+    workflow = transition.state.workflows.get(entry.workflow) if entry else None
+    if entry is None or workflow is None or workflow.spec is None:
+        return raised.exception
+    if numbered(entry.id, raised.ordinal, raised.time) in workflow.counted:
+        return raised.exception
+    first = raised.transformed_from[0] if raised.transformed_from else raised.exception
+    task = Task(id=entry.id, step=entry.step, instance=entry.instance)
+    became = transform(workflow.spec, task, workflow.history, first, entry.ours(raised.time, transition.now))
+    own = became.exception in (raised.exception, *raised.transformed_from)
+    transition.record(
+        records.Counted(
+            workflow=workflow.workflow.id,
+            task=entry.id,
+            ordinal=raised.ordinal,
+            raised=raised.time,
+            exception=first,
+            became=raised.exception if own else became.exception,
+            detail=became.detail,
+            history=became.history,
+        )
+    )
+    return raised.exception if own else became.exception

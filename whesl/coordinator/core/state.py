@@ -1,6 +1,6 @@
 """The coordinator's state. Pure.
 
-What has to outlive the coordinator changes through ``records.apply`` alone: the core writes a record and
+What has to outlive the coordinator changes through ``apply_record.apply`` alone: the core writes a record and
 applies it, a restarted coordinator applies the same records in the same order. ``Volatile`` may be forgotten.
 """
 

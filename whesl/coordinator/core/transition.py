@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
+from whesl.coordinator.core.changes.apply_record import apply
 from whesl.coordinator.core.events import Command, Journal, Say, Send
-from whesl.coordinator.core.journal_replay import apply
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.model.workflow import BadNode
 from whesl.records.coordinator import AnyRecord

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 
 from whesl.coordinator.core import journal_replay
-from whesl.coordinator.core.journal_replay import RecordError, Replay
+from whesl.coordinator.core.changes.apply_record import RecordError
+from whesl.coordinator.core.journal_replay import Replay
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.python_gc import put_off

@@ -18,10 +18,9 @@ from whesl.isolator.core import (
     node_selection,
     predictions,
     reconfiguration,
-    recovered,
     recovery,
+    recovery_confirmation,
     registration,
-    startup_confirmation,
     step_results,
 )
 from whesl.isolator.core.changes import apply
@@ -135,10 +134,10 @@ def _on_started(transition: Transition, event: Started) -> None:
         recovery.start_attempt(transition, state.attempt)
     elif phase in (Phase.LAUNCHING, Phase.RUNNING):
         transition.do(AdoptAttempt(attempt=state.attempt))
-        recovered.judge(transition)
+        recovery_confirmation.judge(transition)
         if phase is Phase.RUNNING:
             reconfiguration.tell(transition)
-            startup_confirmation.probe(transition)
+            recovery_confirmation.probe(transition)
             checkpoint_first.again(transition)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         transition.volatile(killed=True)
@@ -271,7 +270,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     checkpoint_first.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery.fence(transition)
-    if not judged and startup_confirmation.refused(transition, event):
+    if not judged and recovery_confirmation.refused(transition, event):
         return
     if phase is Phase.RUNNING and event.code:
         # A node's loss that waited for a checkpoint is the cause, and comes before what the exit shows.
@@ -285,8 +284,8 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         transition.finish(event.code, own, state.stop_reason if event.code else "")
     elif phase in (Phase.RUNNING, Phase.LAUNCHING) and transition.state.phase is phase:
         if event.code == 0:
-            startup_confirmation.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
-            recovered.completed(transition)
+            recovery_confirmation.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
+            recovery_confirmation.completed(transition)
             transition.finish(0, TaskState.COMPLETED, "")
         else:
             seen = ", ".join(transition.state.observed)
@@ -299,7 +298,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
 
 def _on_reached(transition: Transition, event: Reached) -> None:
     transition.volatile(reached=event.reach)
-    recovered.judge(transition)
+    recovery_confirmation.judge(transition)
 
 
 def _on_evidence(transition: Transition, event: EvidenceCollected) -> None:
@@ -401,7 +400,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
     elif state.unconfirmed:
         pass  # a fence is under way: begun anew at each tick, it would never end
     elif state.phase is Phase.RUNNING:
-        recovered.judge(transition)
+        recovery_confirmation.judge(transition)
         if (late := checkpoint_first.overdue(transition)) is not None:
             predictions.on_checkpoint_done(transition, late)
     elif state.phase is Phase.FENCING:
@@ -443,8 +442,8 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     ConfigurationRead: _on_configuration_read,
     CoordinatorFound: _on_found,
     CoordinatorLost: _on_lost,
-    AttemptStarted: startup_confirmation.on_attempt_started,
-    ProgramSeen: startup_confirmation.on_program_seen,
+    AttemptStarted: recovery_confirmation.on_attempt_started,
+    ProgramSeen: recovery_confirmation.on_program_seen,
     AttemptNotStarted: _on_attempt_not_started,
     Detections: _on_detections,
     AttemptExited: _on_attempt_exited,

@@ -15,7 +15,7 @@ import msgspec
 
 from whesl.model.pathmap import PathMap
 from whesl.operations.plan import RecoveryError
-from whesl.operations.relocation import file_clock, mirror_plan
+from whesl.operations.relocation import mirror_plan, target_probe
 from whesl.operations.relocation.copying import replace_by_link
 from whesl.operations.relocation.mirror_plan import Action, Decision, Entry, Kind, Policy, Rel
 from whesl.operations.relocation.safe_tree import Checkpoint, Tree, no_checkpoint
@@ -94,7 +94,7 @@ def _put_up(
         old=source.root, new=target.root, copy_unfinished=False, mirrored=roots(works), user=os.geteuid()
     )
     # Each file system may date files by another clock.
-    new, old = (file_clock.ahead(tree, here, name) for tree in (source, target))
+    new, old = (target_probe.ahead(tree, here, name) for tree in (source, target))
     meant = _Meant(
         written=since.moved + new - _MARGIN,
         # A first attempt runs before its isolator notes the time.
@@ -109,7 +109,7 @@ def _put_up(
 
 
 # Of what ``dates.ahead`` takes for nothing, twice, s.
-_MARGIN = 2 * file_clock.TOLERATED
+_MARGIN = 2 * target_probe.TOLERATED
 
 
 def _identity(path: str) -> tuple[int, int] | None:

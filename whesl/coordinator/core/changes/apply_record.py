@@ -1,4 +1,4 @@
-"""What records change of tasks, workflows, nodes and commands; those of recoveries are passed on. Pure."""
+"""State after a record of the journal: tasks, workflows, nodes, commands. Recoveries are passed on. Pure."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from whesl.coordinator.core.state import (
     numbered,
 )
 from whesl.model.avoidance import repeated
+from whesl.model.decoding import FOREIGN
+from whesl.model.errors import WheslError
 from whesl.model.evidence import History
 from whesl.model.journal_record import Damage, assert_never
 from whesl.model.outcomes import ControlAction, RecoveryOutcome, ToldBy
@@ -27,8 +29,32 @@ from whesl.model.states import TaskState
 from whesl.records import coordinator as records
 from whesl.records import isolator
 
+NOT_UNDERSTOOD = "it was damaged, or written by another version of WHESL"
 
-def change(state: State, record: records.AnyRecord, time: float) -> State:
+
+class RecordError(WheslError):
+    """A record's content is not what this version writes."""
+
+
+def apply(state: State, record: records.AnyRecord, time: float) -> State:
+    """Return the state after a record; those that are for people alone change nothing.
+
+    Args:
+        state: the state before.
+        record: what was written down.
+        time: when it was, seconds since the epoch.
+
+    Raises RecordError.
+    """
+    try:
+        return _change(state, record, time)
+    except FOREIGN as error:
+        raise RecordError(
+            f"a record of kind '{record.kind}' is not understood ({error!r})", hint=NOT_UNDERSTOOD
+        ) from error
+
+
+def _change(state: State, record: records.AnyRecord, time: float) -> State:
     """Return the state after a record; the most frequent kinds come first.
 
     Args:

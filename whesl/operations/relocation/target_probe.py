@@ -1,15 +1,25 @@
-"""Whether a file system has the room: asked of it, and then tried, since quotas do not show."""
+"""What a file system that files are moved to has: room, and the clock by which it dates files.
+
+Room is asked for and then tried, since quotas do not show. Which files a failed attempt left half-written is
+seen by when they were last written: local and parallel file systems date files by the client's clock, NFS by
+the server's, and those may differ by minutes.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import time
+from collections.abc import Callable
 
+from whesl.operations.plan import RecoveryError
 from whesl.operations.relocation.mirror_plan import Kind, Rel
 from whesl.operations.relocation.safe_tree import Tree
 from whesl.operations.relocation.syscalls import reserve
 
 _WRITTEN = 1 << 20
+# Seconds that mean nothing: the kernel dates files by its last tick, a server answers after a while.
+TOLERATED = 0.1
 
 
 class UnsuitableError(Exception):
@@ -52,6 +62,28 @@ def check_room(target: Tree, near: Rel, size: int, inodes: int, token: str) -> N
             raise UnsuitableError(f"writing {size} bytes was refused: {error.strerror}") from None
 
 
+def ahead(tree: Tree, rel: Rel, token: str, now: Callable[[], float] = time.time) -> float:
+    """Return how far the clock that dates files in a directory is ahead of this host's, seconds.
+
+    An empty file without a name is made and looked at; where files always have one, it has one for a moment.
+    0 where the difference is too small to matter, or where nothing can be made.
+
+    Args:
+        tree: where the directory lies.
+        rel: its path in the tree.
+        token: for a name that nobody else uses.
+        now: this host's clock, seconds since the epoch.
+    """
+    try:
+        with tree.directory(rel) as directory:
+            before = now()
+            dated = _dated(directory, token)
+            difference = dated - (before + now()) / 2
+    except (OSError, RecoveryError):
+        return 0.0
+    return difference if abs(difference) > TOLERATED else 0.0
+
+
 def _try_writing(directory: int, size: int, token: str) -> None:
     descriptor = _nameless(directory, token)
     try:
@@ -76,3 +108,12 @@ def _nameless(directory: int, token: str) -> int:
     descriptor = os.open(name, flags, 0o600, dir_fd=directory)
     os.unlink(name, dir_fd=directory)
     return descriptor
+
+
+def _dated(directory: int, token: str) -> float:
+    """Return when the file system says that it is. Raises OSError."""
+    descriptor = _nameless(directory, token)
+    try:
+        return os.fstat(descriptor).st_mtime
+    finally:
+        os.close(descriptor)
