@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from whesl.agents.processes import TOKEN_VARIABLE, Process, of_attempt, send, until_ended
+from whesl.agents.fencing.processes import TOKEN_VARIABLE, Process, of_attempt, send, until_ended
 from whesl.rjms.slurm.environment_rewriting import nodes_of
 
 HOST = "127.0.0.1"

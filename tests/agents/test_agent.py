@@ -19,8 +19,9 @@ import pytest
 
 from tests.processes import lives
 from tests.waiting import until
-from whesl.agents import agent, lease_responder, processes
+from whesl.agents import agent, lease_responder
 from whesl.agents.agent_supervisor import Agents
+from whesl.agents.fencing import processes
 from whesl.agents.lease import KernelWitness
 from whesl.agents.liveness import GRACE
 from whesl.agents.messages import (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests import waiting
 from tests.agents.started import Start, start, token
-from whesl.agents import processes
-from whesl.agents.process_attribution import attempts_of
+from whesl.agents.fencing import processes
+from whesl.agents.fencing.process_attribution import attempts_of
 from whesl.model import rlimit_mark
 
 __all__ = ["start", "token"]  # fixtures

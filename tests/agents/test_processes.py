@@ -15,8 +15,8 @@ import pytest
 from tests import shedding
 from tests.agents.started import Start, start, token
 from tests.waiting import until
-from whesl.agents import processes
-from whesl.agents.processes import TOKEN_VARIABLE, Process
+from whesl.agents.fencing import processes
+from whesl.agents.fencing.processes import TOKEN_VARIABLE, Process
 
 __all__ = ["start", "token"]  # fixtures
 

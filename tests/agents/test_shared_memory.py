@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.agents.started import token
-from whesl.agents import processes, shm_cleanup
-from whesl.agents.processes import TOKEN_VARIABLE
+from whesl.agents.fencing import processes, shm_cleanup
+from whesl.agents.fencing.processes import TOKEN_VARIABLE
 
 __all__ = ["token"]  # a fixture
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.waiting import until
-from whesl.agents import attempt_signals
-from whesl.agents.attempt_signals import FIRST_WAIT, LONGEST_WAIT, HeldSignal
+from whesl.agents.fencing import attempt_signals
+from whesl.agents.fencing.attempt_signals import FIRST_WAIT, LONGEST_WAIT, HeldSignal
 
 LOADS = """\
 import pathlib, signal, sys, time

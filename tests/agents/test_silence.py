@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from whesl.agents.agent_supervisor import Agents
-from whesl.agents.fencing import ANSWER_LIMIT, Fence
+from whesl.agents.fencing.fence_confirmation import ANSWER_LIMIT, Fence
 from whesl.agents.liveness import (
     CONFIRM,
     GRACE,

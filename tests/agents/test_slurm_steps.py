@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.agents import slurm_step_processes
-from whesl.agents.processes import Process
-from whesl.agents.slurm_step_processes import belonging, below, children_of, named, of_cgroup, own
+from whesl.agents.fencing import slurm_step_processes
+from whesl.agents.fencing.processes import Process
+from whesl.agents.fencing.slurm_step_processes import belonging, below, children_of, named, of_cgroup, own
 
 
 def process(pid: int, parent: int) -> Process:

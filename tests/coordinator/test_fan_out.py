@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.coordinator.world import World, done
 from whesl.coordinator.core import machine
-from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import Arrived, Journal, Send, Tell
+from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.model.task_configuration import Configuration

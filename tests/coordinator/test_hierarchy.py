@@ -8,8 +8,8 @@ import pytest
 
 from tests.journals import of_daemon
 from whesl.coordinator.core.changes.apply_record import apply
-from whesl.coordinator.core.dependent_reconfiguration import configure_by_change
 from whesl.coordinator.core.dependents_and_names import dependents, identify
+from whesl.coordinator.core.recovery.dependent_reconfiguration import configure_by_change
 from whesl.coordinator.core.state import State
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 import msgspec
 
-from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import (
     Arrived,
     Event,
@@ -20,6 +19,7 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.machine import recorded_step
+from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import Settings, State, TaskEntry
 from whesl.coordinator.effects.manager_calls import Call, answer
 from whesl.esl.detections.base import Span

@@ -22,7 +22,6 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Otherwise, ResourceKind
-from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import (
     AttemptNotStarted,
     AttemptStarted,
@@ -39,6 +38,7 @@ from whesl.isolator.core.events import (
     StepDone,
     Tick,
 )
+from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import Phase
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import ControlAction, StepOutcome

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.journals import rebuild_task
 from tests.waiting import until
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.isolator.core import machine
 from whesl.isolator.core.events import StartAttempt, Started
 from whesl.isolator.core.task_setup import Setup, split, token

@@ -17,7 +17,7 @@ import pytest
 from tests import shedding, waiting
 from tests.isolator.bench import stop_for
 from tests.processes import mentioning
-from whesl.agents.fencing import Fence
+from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.lease import Lease, lead
 from whesl.agents.liveness import LEASE_MARGIN, Silence
 from whesl.isolator.task.taskdir import TaskDir

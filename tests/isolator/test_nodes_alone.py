@@ -12,8 +12,8 @@ import pytest
 from tests import waiting
 from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
-from whesl.agents import fencing, own_node_fencing
 from whesl.agents.blocking_call_worker import Worker
+from whesl.agents.fencing import fence_confirmation, own_node_fencing
 from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen
 from whesl.isolator.nodes import node_fencing
 from whesl.isolator.nodes.node_fencing import Nodes
@@ -115,7 +115,7 @@ class Shell:
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
     monkeypatch.setattr(node_fencing, "ASK_EVERY", 1000.0)
-    monkeypatch.setattr(fencing, "START_PATIENCE", 0.1)  # nobody will speak for the other node
+    monkeypatch.setattr(fence_confirmation, "START_PATIENCE", 0.1)  # nobody will speak for the other node
     made = Shell(tmp_path)
     yield made
     made.close()

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import need_slurm
 from tests.isolator.bench import records
 from tests.processes import mentioning
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.slurm.scheduler import SlurmScheduler

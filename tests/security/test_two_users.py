@@ -21,7 +21,7 @@ import pytest
 from tests.isolator.bench import records
 from tests.security.stranger import STRANGER, VICTIM, needs_root, result_of, run_as, start_as
 from tests.waiting import until
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model import rlimit_mark
 from whesl.testing.slurmbed import SlurmBed

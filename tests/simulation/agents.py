@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.agents.fencing import Fence
+from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.liveness import GRACE, Silence
 from whesl.esl.detections.node import NodeDetection
 from whesl.isolator.core.events import KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped

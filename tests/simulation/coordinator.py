@@ -17,7 +17,6 @@ from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
 from whesl.coordinator.client import offline_welcome
-from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import (
     Arrived,
     Command,
@@ -29,6 +28,7 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.machine import events_of, recorded_step
+from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.effects.manager_calls import Call, answer
 from whesl.esl.spec import RecoveryStep

@@ -12,33 +12,28 @@ import msgspec
 from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
-from whesl.agents.fencing import Fence
+from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.lease import lead
 from whesl.agents.liveness import Silence
-from whesl.coordinator.core import (
-    dependent_reconfiguration,
-    dependents_and_names,
-    escalated_exceptions,
-    ownership_contest,
-    task_ownership,
-)
+from whesl.coordinator.core import dependents_and_names, ownership_contest, task_ownership
 from whesl.coordinator.core import machine as coordinator_core
-from whesl.coordinator.core import recovery as coordinator_recovery
 from whesl.coordinator.core.changes import apply_record as coordinator_changes
-from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import Requeue
 from whesl.coordinator.core.persistent_map import Map
+from whesl.coordinator.core.recovery import dependent_reconfiguration, escalated_exceptions
+from whesl.coordinator.core.recovery import recovery_sequence as coordinator_recovery
+from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.effects import recovery_steps
 from whesl.coordinator.storage import snapshots as coordinator_snapshots
 from whesl.isolator.core import changes as isolator_changes
-from whesl.isolator.core import escalation as isolator_escalation
 from whesl.isolator.core import machine as isolator_core
-from whesl.isolator.core import node_selection
-from whesl.isolator.core import recovery as isolator_recovery
-from whesl.isolator.core import recovery_confirmation as isolator_recovered
 from whesl.isolator.core import state as isolator_state
 from whesl.isolator.core.events import Journal, RunStep
+from whesl.isolator.core.recovery import escalation as isolator_escalation
+from whesl.isolator.core.recovery import node_selection
+from whesl.isolator.core.recovery import recovery_confirmation as isolator_recovered
+from whesl.isolator.core.recovery import recovery_sequence as isolator_recovery
 from whesl.journal import Clock
 from whesl.operations.recovery_limits import Budget
 from whesl.records import isolator as records

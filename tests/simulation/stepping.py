@@ -11,8 +11,8 @@ import msgspec
 
 from tests.simulation.rulebook import OLD
 from whesl.esl.spec import ResourceKind
-from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import State
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap

@@ -28,7 +28,8 @@ from typing import NamedTuple
 import msgspec
 import zmq
 
-from whesl.agents import attempt_signals, processes
+from whesl.agents.fencing import attempt_signals, processes
+from whesl.agents.fencing.process_attribution import attempts_of
 from whesl.agents.lease import KernelWitness, Lease, lead
 from whesl.agents.memory_locking import stay_resident
 from whesl.agents.messages import (
@@ -50,7 +51,6 @@ from whesl.agents.messages import (
     Stacks,
     ToAgent,
 )
-from whesl.agents.process_attribution import attempts_of
 from whesl.agents.watchdog_pair import Pair
 from whesl.detect.hung_process_stacks import collect
 from whesl.model import file_retry

@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 import zmq
 
-from whesl.agents import processes
 from whesl.agents.blocking_call_worker import Worker
+from whesl.agents.fencing import processes
 from whesl.agents.job_suspension import HeldSilence, Suspension
 from whesl.agents.lease_responder_supervisor import Leases, listen
 from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence

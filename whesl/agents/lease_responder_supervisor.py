@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.agents.lease_table import LeaseTable
 from whesl.agents.messages import Carrier, LinkFile, ResponderSetup
 from whesl.locking import procfs

@@ -24,7 +24,6 @@ import zmq
 
 from whesl import __version__
 from whesl.coordinator import file_limit, json_views, python_gc
-from whesl.coordinator.core.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.events import (
     Command,
     Event,
@@ -37,6 +36,7 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.machine import events_of, recorded_step
+from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.effects.manager_calls import Call, Calls, Workers

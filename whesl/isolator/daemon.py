@@ -15,8 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from whesl.agents import attempt_signals
 from whesl.agents.blocking_call_worker import Worker
+from whesl.agents.fencing import attempt_signals
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.core import machine

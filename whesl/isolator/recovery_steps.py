@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import State
 from whesl.isolator.launch.attempt_command import written
 from whesl.isolator.task.taskdir import Job, TaskDir

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.isolator.core.escalation import EXIT_TEMPORARY
 from whesl.isolator.core.events import Finish
 from whesl.isolator.core.machine import EXIT_NOT_STARTED
+from whesl.isolator.core.recovery.escalation import EXIT_TEMPORARY
 from whesl.isolator.core.state import State
 from whesl.isolator.task import disk_reserve, requeue_truncation_warning, summary, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir

@@ -13,14 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from whesl.coordinator.core import (
-    clock_offset,
-    dependent_reconfiguration,
-    escalated_exceptions,
-    recovery,
-    task_ownership,
-    user_commands,
-)
+from whesl.coordinator.core import clock_offset, task_ownership, user_commands
 from whesl.coordinator.core.events import (
     Arrived,
     CancelJob,
@@ -38,6 +31,7 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.persistent_map import Map
+from whesl.coordinator.core.recovery import dependent_reconfiguration, escalated_exceptions, recovery_sequence
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.model.outcomes import ToldBy
@@ -138,7 +132,7 @@ def _on_started(transition: Transition, _event: Started) -> None:
         # An older claim's order may bear the same name: its successor numbers its exceptions anew.
         order = escalated_exceptions.pending_requeue(transition, transition.state.tasks[known.task])
         if order is None or order.recovery != known.id:
-            recovery.advance(transition, known.id)
+            recovery_sequence.advance(transition, known.id)
     for order in list(transition.state.requeues.values()):
         escalated_exceptions.pursue(transition, order)
     for job_id in transition.state.cancels:
@@ -209,7 +203,7 @@ def _on_report(transition: Transition, peer: str, message: Report) -> None:
     elif isinstance(told, isolator.Node) and told.state is NodeState.DOWN and current:
         escalated_exceptions.prepare(transition, entry)
     elif isinstance(told, isolator.Raised):
-        recovery.on_raised(transition, entry, told.raised, peer)
+        recovery_sequence.on_raised(transition, entry, told.raised, peer)
 
 
 def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
@@ -263,7 +257,7 @@ def _on_tick(transition: Transition, _event: Tick) -> None:
         )
     for key in due:
         if key in transition.state.recoveries:
-            recovery.advance(transition, key)
+            recovery_sequence.advance(transition, key)
         elif key in transition.state.requeues:
             escalated_exceptions.pursue(transition, transition.state.requeues[key])
         elif key.removeprefix("allow ") in transition.state.tasks:
@@ -279,9 +273,9 @@ _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
         transition, HeartbeatsArrived(beats=((peer, beat),))
     ),
     Report: _on_report,
-    RecoveryRequest: recovery.on_request,
-    RecoveryDone: recovery.on_done,
-    Escalate: recovery.on_escalate,
+    RecoveryRequest: recovery_sequence.on_request,
+    RecoveryDone: recovery_sequence.on_done,
+    Escalate: recovery_sequence.on_escalate,
     Finished: _on_finished,
     NodeSuspect: _on_node,
     RegisterWorkflow: user_commands.on_register_workflow,
@@ -293,10 +287,10 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Started: _on_started,
     Arrived: _on_arrived,
     HeartbeatsArrived: _on_heartbeats,
-    StepEnded: recovery.on_step_ended,
+    StepEnded: recovery_sequence.on_step_ended,
     JobSeen: escalated_exceptions.on_job_seen,
     RequeueAsked: escalated_exceptions.on_requeue_asked,
-    RequeueEnded: recovery.on_requeue_ended,
+    RequeueEnded: recovery_sequence.on_requeue_ended,
     RequeueAllowed: escalated_exceptions.on_requeue_allowed,
     JobCancelled: escalated_exceptions.on_job_cancelled,
     Tick: _on_tick,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.coordinator.core import escalated_exceptions
+from whesl.coordinator.core.recovery import escalated_exceptions
 from whesl.coordinator.core.state import Contest, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.model.states import TaskState

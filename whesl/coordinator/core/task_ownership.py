@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whesl.coordinator.core import clock_offset, escalated_exceptions, ownership_contest, recovery
+from whesl.coordinator.core import clock_offset, ownership_contest
 from whesl.coordinator.core.dependents_and_names import identify
 from whesl.coordinator.core.events import AllowRequeue, RequeueEnded
+from whesl.coordinator.core.recovery import escalated_exceptions, recovery_sequence
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.model.outcomes import OrderStatus, ToldBy
@@ -130,7 +131,9 @@ def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
     """
     order = escalated_exceptions.pending_requeue(transition, entry)
     if order is not None:
-        recovery.on_requeue_ended(transition, RequeueEnded(token=order.token, outcome=OrderStatus.DONE))
+        recovery_sequence.on_requeue_ended(
+            transition, RequeueEnded(token=order.token, outcome=OrderStatus.DONE)
+        )
     return transition.state.tasks[entry.id]
 
 
@@ -152,7 +155,7 @@ def welcome(transition: Transition, entry: TaskEntry) -> None:
         if known.closed:
             continue
         if known.granted:
-            recovery.send_grant(transition, known, entry.peer)
+            recovery_sequence.send_grant(transition, known, entry.peer)
         elif known.decision:
             escalated_exceptions.send_decision(transition, known, entry.peer)
     for control in transition.state.controls.values():

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from whesl.coordinator.core import escalated_exceptions, raising
+from whesl.coordinator.core import raising
 from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.coordinator.core.events import Stop
 from whesl.coordinator.core.raising import RefusalError
+from whesl.coordinator.core.recovery import escalated_exceptions
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Spec

@@ -10,7 +10,6 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from whesl.coordinator.core.coordinator_steps import context_of, exception_of, plan_step
 from whesl.coordinator.core.dependents_and_names import dependents
 from whesl.coordinator.core.events import (
     AllowRequeue,
@@ -27,6 +26,7 @@ from whesl.coordinator.core.events import (
     RequeueEnded,
     StepEnded,
 )
+from whesl.coordinator.core.recovery.coordinator_steps import context_of, exception_of, plan_step
 from whesl.coordinator.core.state import Recovery, State
 from whesl.coordinator.effects.ports import Ports
 from whesl.esl.spec import Entity, Operation, ResourceKind

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import signal
 
-from whesl.isolator.core import recovery, recovery_decision
 from whesl.isolator.core.events import (
     SignalAttempt,
     Signalled,
 )
+from whesl.isolator.core.recovery import recovery_decision, recovery_sequence
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Detected, Evidence
@@ -51,7 +51,7 @@ def on_control(transition: Transition, control: Control) -> None:
         under_way = transition.state.recovery
         again = under_way is not None and under_way.action is Action.PAUSE
         transition.record(records.Resumed(by=control.id, request=again and _needs_grant(transition)))
-        recovery.fence(transition)
+        recovery_sequence.fence(transition)
     elif control.action is ControlAction.PAUSE and phase in (
         Phase.RUNNING,
         Phase.LAUNCHING,
@@ -126,7 +126,7 @@ def on_raise(transition: Transition, message: RaiseException) -> None:
         detail=f"{FROM_OUTSIDE}: {why}" if why else FROM_OUTSIDE,
     )
     found = Detected(exception=message.exception, evidence=(evidence,))
-    recovery.consider(transition, (found,), node=message.node, waits=True)
+    recovery_sequence.consider(transition, (found,), node=message.node, waits=True)
 
 
 def _why_not(transition: Transition, message: RaiseException) -> str:

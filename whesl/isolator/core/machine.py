@@ -10,19 +10,7 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whesl.isolator.core import (
-    checkpoint_first,
-    controls,
-    escalation,
-    manager_exceptions,
-    node_selection,
-    predictions,
-    reconfiguration,
-    recovery,
-    recovery_confirmation,
-    registration,
-    step_results,
-)
+from whesl.isolator.core import controls, manager_exceptions, predictions, reconfiguration, registration
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events import (
     AdoptAttempt,
@@ -55,6 +43,14 @@ from whesl.isolator.core.events import (
     StepDone,
     Stopped,
     Tick,
+)
+from whesl.isolator.core.recovery import (
+    checkpoint_first,
+    escalation,
+    node_selection,
+    recovery_confirmation,
+    recovery_sequence,
+    step_results,
 )
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.task_setup import Setup, token_prefix
@@ -131,7 +127,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         return
     registration.register(transition)
     if phase is Phase.LAUNCHING and event.alive is None:
-        recovery.start_attempt(transition, state.attempt)
+        recovery_sequence.start_attempt(transition, state.attempt)
     elif phase in (Phase.LAUNCHING, Phase.RUNNING):
         transition.do(AdoptAttempt(attempt=state.attempt))
         recovery_confirmation.judge(transition)
@@ -144,19 +140,19 @@ def _on_started(transition: Transition, event: Started) -> None:
         transition.end_attempt()
     elif phase is Phase.FENCING:
         if state.recovery is not None and state.recovery.request and not state.recovery.granted:
-            recovery.request_grant(transition)
-        recovery.fence(transition)
+            recovery_sequence.request_grant(transition)
+        recovery_sequence.fence(transition)
     elif phase is Phase.GRANT:
-        recovery.request_grant(transition)
-        recovery.check_grant(transition)
+        recovery_sequence.request_grant(transition)
+        recovery_sequence.check_grant(transition)
     elif phase is Phase.STEPS:
         under_way = transition.recovery()
         if under_way.done < len(under_way.steps):
             transition.do(RunStep(ordinal=under_way.ordinal, index=under_way.done))
         else:
-            recovery.proceed(transition)
+            recovery_sequence.proceed(transition)
     elif phase is Phase.BACKOFF:
-        recovery.launch_when_due(transition)
+        recovery_sequence.launch_when_due(transition)
     elif phase is Phase.ESCALATED:
         escalation.send(transition)
 
@@ -178,8 +174,8 @@ def _begin(transition: Transition) -> None:
         transition.finish(0, TaskState.SKIPPED, "skipped by the workflow's configuration")
         return
     node_selection.choose_first(transition)
-    if not recovery.raise_lost(transition) and not recovery.raise_queued(transition):
-        recovery.start_attempt(transition, transition.state.attempt + 1)
+    if not recovery_sequence.raise_lost(transition) and not recovery_sequence.raise_queued(transition):
+        recovery_sequence.start_attempt(transition, transition.state.attempt + 1)
 
 
 def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
@@ -187,7 +183,7 @@ def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
     if isinstance(message, Welcome):
         _on_welcome(transition, message)
     elif isinstance(message, RecoveryGrant):
-        recovery.on_grant(transition, message)
+        recovery_sequence.on_grant(transition, message)
     elif isinstance(message, EscalationDecision):
         escalation.on_decision(transition, message)
     elif isinstance(message, Reconfigure):
@@ -229,7 +225,7 @@ def _ask_again(transition: Transition) -> None:
     if state.phase is Phase.ESCALATED:
         escalation.send(transition)
     elif waits and under_way is not None and under_way.requested is not None and not under_way.granted:
-        recovery.request_grant(transition)
+        recovery_sequence.request_grant(transition)
 
 
 def _on_configuration_read(transition: Transition, event: ConfigurationRead) -> None:
@@ -256,7 +252,7 @@ def _on_attempt_not_started(transition: Transition, event: AttemptNotStarted) ->
 
 def _on_detections(transition: Transition, event: Detections) -> None:
     if event.attempt == transition.state.attempt:
-        recovery.consider(transition, event.found)
+        recovery_sequence.consider(transition, event.found)
 
 
 def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
@@ -269,13 +265,13 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     transition.record(records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=last))
     checkpoint_first.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
-        recovery.fence(transition)
+        recovery_sequence.fence(transition)
     if not judged and recovery_confirmation.refused(transition, event):
         return
     if phase is Phase.RUNNING and event.code:
         # A node's loss that waited for a checkpoint is the cause, and comes before what the exit shows.
-        recovery.raise_queued(transition)
-    recovery.consider(transition, event.found)
+        recovery_sequence.raise_queued(transition)
+    recovery_sequence.consider(transition, event.found)
     if phase is Phase.STOPPING and state.killed:
         # It is we who ended it: what the kill leaves as a status is not the task's own.
         return
@@ -303,7 +299,7 @@ def _on_reached(transition: Transition, event: Reached) -> None:
 
 def _on_evidence(transition: Transition, event: EvidenceCollected) -> None:
     if event.attempt == transition.state.attempt:
-        recovery.take_evidence(transition, event)
+        recovery_sequence.take_evidence(transition, event)
 
 
 def _on_node(transition: Transition, event: NodeSeen) -> None:
@@ -318,7 +314,7 @@ def _on_node(transition: Transition, event: NodeSeen) -> None:
         )
     used = event.node in transition.state.nodes.active
     if event.found and used and not predictions.waits(transition, event.node, event.found):
-        recovery.consider(transition, event.found, node=event.node)
+        recovery_sequence.consider(transition, event.found, node=event.node)
 
 
 def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:
@@ -328,7 +324,7 @@ def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:
     transition.say(event.reason)
     if transition.state.attempt in event.attempts and event.node in transition.state.nodes.active:
         # The others may wait for the killed ones for ever, and their launcher with them.
-        recovery.consider(transition, event.found, node=event.node)
+        recovery_sequence.consider(transition, event.found, node=event.node)
 
 
 def _on_stopped(transition: Transition, event: Stopped) -> None:
@@ -371,7 +367,7 @@ def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
                 records.Dropped(exception=item.exception, of=state.ordinal, evidence=item.evidence)
             )
     else:
-        recovery.consider(transition, event.found)
+        recovery_sequence.consider(transition, event.found)
 
 
 def _on_tick(transition: Transition, _event: Event) -> None:
@@ -404,11 +400,11 @@ def _on_tick(transition: Transition, _event: Event) -> None:
         if (late := checkpoint_first.overdue(transition)) is not None:
             predictions.on_checkpoint_done(transition, late)
     elif state.phase is Phase.FENCING:
-        recovery.fence_when_due(transition)
+        recovery_sequence.fence_when_due(transition)
     elif state.phase is Phase.GRANT:
-        recovery.check_grant(transition)
+        recovery_sequence.check_grant(transition)
     elif state.phase is Phase.BACKOFF:
-        recovery.launch_when_due(transition)
+        recovery_sequence.launch_when_due(transition)
     elif state.phase is Phase.ESCALATED:
         escalation.check(transition)
     elif state.phase is Phase.STOPPING and state.stop_code == 128 + signal.SIGTERM:
@@ -433,7 +429,7 @@ def _on_lost(transition: Transition, _event: CoordinatorLost) -> None:
     if transition.state.connected:
         transition.volatile(connected=False)
         transition.say("the coordinator is silent; job-level recovery goes on without it")
-        recovery.say_waiting(transition)
+        recovery_sequence.say_waiting(transition)
 
 
 _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
@@ -455,8 +451,8 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     JournalTroubled: _on_journal,
     JobExceptionSeen: _on_job_exception,
     JobExceptionRaised: manager_exceptions.on_raised,
-    KillConfirmed: recovery.on_kill_confirmed,
-    KillUnconfirmed: recovery.on_kill_unconfirmed,
+    KillConfirmed: recovery_sequence.on_kill_confirmed,
+    KillUnconfirmed: recovery_sequence.on_kill_unconfirmed,
     CheckpointDone: predictions.on_checkpoint_done,
     StepDone: step_results.on_step_done,
     Signalled: controls.on_signal,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.isolator.core import checkpoint_first, recovery
 from whesl.isolator.core.controls import take, unused
 from whesl.isolator.core.events import AskCheckpoint, CheckpointDone, TellLost, TellPrediction
+from whesl.isolator.core.recovery import checkpoint_first, recovery_sequence
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Detected, Evidence, PredictedFailure
@@ -30,7 +30,7 @@ def on_predict(transition: Transition, message: PredictFailure) -> None:
         transition.say(f"{prediction}, to no effect: {reason}")
         return
     transition.say(str(prediction))
-    recovery.consider(transition, detected(state, prediction), node=prediction.node, waits=True)
+    recovery_sequence.consider(transition, detected(state, prediction), node=prediction.node, waits=True)
     asked = any(isinstance(command, AskCheckpoint) for command in transition.commands)
     if transition.state.phase is Phase.RUNNING and not state.setup.observe and not asked:
         transition.do(TellPrediction(prediction=prediction))
@@ -41,9 +41,9 @@ def on_checkpoint_done(transition: Transition, event: CheckpointDone) -> None:
     raised = checkpoint_first.ended(transition, event)
     if raised is not None:
         checkpoint_first.together(transition, event)
-        recovery.decide(transition, transition.rule(raised.exception), raised)
+        recovery_sequence.decide(transition, transition.rule(raised.exception), raised)
     elif not transition.state.asked and transition.state.phase is Phase.RUNNING:
-        recovery.raise_queued(transition)
+        recovery_sequence.raise_queued(transition)
 
 
 def waits(transition: Transition, node: str, found: tuple[Detected, ...]) -> bool:

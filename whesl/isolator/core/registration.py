@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whesl.isolator.core import recovery_decision
+from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.core.transition import Transition
 from whesl.wire.messages import Register, Welcome

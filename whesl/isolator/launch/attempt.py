@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.launch.attempt_command import Launch
 from whesl.isolator.observe import output_destination

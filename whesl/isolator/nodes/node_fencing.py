@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import zmq
 
-from whesl.agents import own_node_fencing
-from whesl.agents.attempt_signals import HeldSignal
 from whesl.agents.blocking_call_worker import Worker
-from whesl.agents.fencing import Fence
+from whesl.agents.fencing import own_node_fencing
+from whesl.agents.fencing.attempt_signals import HeldSignal
+from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.job_suspension import Suspension
 from whesl.agents.liveness import (
     NodeEnded,

@@ -12,8 +12,8 @@ import re
 import time
 from collections.abc import Callable
 
-from whesl.agents import processes
 from whesl.agents.blocking_call_worker import Worker
+from whesl.agents.fencing import processes
 from whesl.isolator.core.events import Event, ProgramSeen
 from whesl.isolator.task.taskdir import Job
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.isolator.core.task_setup import Setup, token_prefix
 from whesl.model.errors import WheslError
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.isolator.core import reconfiguration, recovery, recovery_decision
+from whesl.isolator.core import reconfiguration
 from whesl.isolator.core.events import AttemptExited, AttemptStarted, ProbeProgram, ProgramSeen
+from whesl.isolator.core.recovery import recovery_decision, recovery_sequence
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Evidence, Raised
@@ -85,12 +86,12 @@ def refused(transition: Transition, event: AttemptExited) -> bool:
     if transition.now - since < REFUSED_LIMIT:
         transition.say(f"attempt {event.attempt} was refused ({why}); trying again in {wait:g} s")
         # Its script may have left something behind.
-        recovery.fence(transition)
+        recovery_sequence.fence(transition)
         return True
     many = transition.state.refusals
     reason = f"the resource manager refused {many} starts in {transition.now - since:.0f} s: {why}"
     evidence = Evidence(kind="launcher", time=transition.now, line=why, detail=reason)
-    recovery.give_up(transition, evidence, f"allocation-lost: {reason}")
+    recovery_sequence.give_up(transition, evidence, f"allocation-lost: {reason}")
     return True
 
 

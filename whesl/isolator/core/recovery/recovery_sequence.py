@@ -11,15 +11,7 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator.core import (
-    checkpoint_first,
-    escalation,
-    manager_exceptions,
-    node_selection,
-    recovery_decision,
-    task_setup,
-)
-from whesl.isolator.core.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
+from whesl.isolator.core import manager_exceptions, task_setup
 from whesl.isolator.core.events import (
     CollectEvidence,
     EvidenceCollected,
@@ -28,6 +20,8 @@ from whesl.isolator.core.events import (
     RunStep,
     StartAttempt,
 )
+from whesl.isolator.core.recovery import checkpoint_first, escalation, node_selection, recovery_decision
+from whesl.isolator.core.recovery.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.state import Phase, Recovery
 from whesl.isolator.core.transition import Transition, merged
 from whesl.model.evidence import Detected, Evidence, Raised

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.coordinator.core.coordinator_steps import exception_of
 from whesl.coordinator.core.events import (
     AllowRequeue,
     AskRequeue,
@@ -20,6 +19,7 @@ from whesl.coordinator.core.events import (
     RequeueAllowed,
     RequeueAsked,
 )
+from whesl.coordinator.core.recovery.coordinator_steps import exception_of
 from whesl.coordinator.core.state import Recovery, RequeueEntry, TaskEntry
 from whesl.coordinator.core.transition import Transition
 from whesl.esl.spec import Otherwise

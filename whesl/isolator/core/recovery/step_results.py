@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.isolator.core import recovery
 from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.recovery import recovery_sequence
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition import Transition
 from whesl.model.outcomes import Action, RecoveryOutcome, StepOutcome
@@ -26,9 +26,9 @@ def on_step_done(transition: Transition, event: StepDone) -> None:
         transition.record(records.StepFailed(ordinal=event.ordinal, index=event.index, note=event.note))
         _send_bad_nodes(transition, event)
         given_up = event.outcome is StepOutcome.ESCALATE
-        action = Action.ESCALATE if given_up else recovery.otherwise_of(transition, under_way)
+        action = Action.ESCALATE if given_up else recovery_sequence.otherwise_of(transition, under_way)
         said = ": ".join(part for part in (event.reason, event.note) if part)
-        recovery.instead(transition, action, said or "a step could not be done")
+        recovery_sequence.instead(transition, action, said or "a step could not be done")
         return
     transition.record(_step_done(state, event))
     _send_bad_nodes(transition, event)
@@ -43,7 +43,7 @@ def on_step_done(transition: Transition, event: StepDone) -> None:
         )
         transition.report_recovery(transition.recovery(), RecoveryOutcome.PAUSED)
     else:
-        recovery.proceed(transition)
+        recovery_sequence.proceed(transition)
 
 
 def _step_done(state: State, event: StepDone) -> records.StepDone:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.model import rlimit_mark
 
 

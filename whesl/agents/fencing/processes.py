@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
-from whesl.agents import slurm_step_processes
-from whesl.agents.shm_cleanup import Segments
+from whesl.agents.fencing import slurm_step_processes
+from whesl.agents.fencing.shm_cleanup import Segments
 from whesl.locking import procfs
 from whesl.model import rlimit_mark
 

@@ -12,8 +12,8 @@ import msgspec
 
 from whesl.detect.exception_transformation import Transformed
 from whesl.esl.spec import ExceptionSpec, Operation, ResourceKind
-from whesl.isolator.core import recovery_decision
 from whesl.isolator.core.events import AskCheckpoint, CheckpointDone
+from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import Asked, Phase, State
 from whesl.isolator.core.transition import Transition
 from whesl.model.evidence import Detected, PredictedFailure, Raised

@@ -10,16 +10,16 @@ seen as happening three times. What an isolator has transformed already is not t
 
 from __future__ import annotations
 
-from whesl.coordinator.core import escalated_exceptions
-from whesl.coordinator.core.coordinator_steps import exception_of, own_steps
-from whesl.coordinator.core.dependent_reconfiguration import (
+from whesl.coordinator.core.dependents_and_names import dependents
+from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
+from whesl.coordinator.core.recovery import escalated_exceptions
+from whesl.coordinator.core.recovery.coordinator_steps import exception_of, own_steps
+from whesl.coordinator.core.recovery.dependent_reconfiguration import (
     apply_changes,
     configure,
     configure_by_change,
     upon_present,
 )
-from whesl.coordinator.core.dependents_and_names import dependents
-from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
 from whesl.coordinator.core.state import Recovery, TaskEntry, numbered
 from whesl.coordinator.core.transition import Transition
 from whesl.detect.exception_transformation import transform

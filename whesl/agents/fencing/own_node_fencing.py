@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from whesl.agents import processes
+from whesl.agents.fencing import processes
 from whesl.detect.hung_process_stacks import collect
 from whesl.operations.relocation.paths_in_use import open_for_writing
 

@@ -1,0 +1,1 @@
+"""What the coordinator does for recoveries: its steps, dependents, exceptions that were escalated. Pure."""
