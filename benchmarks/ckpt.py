@@ -24,7 +24,7 @@ from measure import Figure, NotHereError, arguments, median, percentile, run_par
 from zmq.utils import z85
 
 from whesl.ckpt import Client, messages
-from whesl.ckpt.core.records import Ask, Requested
+from whesl.ckpt.core.states_and_events import Ask, Requested
 from whesl.ckpt.job_launch import page_of
 from whesl.ckpt.messages import StatusAsked
 from whesl.ckpt.rank_page import Page

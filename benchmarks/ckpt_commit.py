@@ -25,7 +25,7 @@ from typing import Any
 from measure import Figure, NotHereError, arguments, median, run_parts, scratch, until
 
 from whesl.ckpt import control
-from whesl.ckpt.core.records import Predicted
+from whesl.ckpt.core.states_and_events import Predicted
 from whesl.ckpt.job_launch import page_of
 from whesl.ckpt.messages import StatusAsked
 from whesl.ckpt.rendezvous import find

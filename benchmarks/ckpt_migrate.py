@@ -19,7 +19,7 @@ from pathlib import Path
 from measure import Figure, NotHereError, arguments, run_parts, scratch, until
 
 from whesl.ckpt import control, manifest
-from whesl.ckpt.core.records import Predicted, Requested
+from whesl.ckpt.core.states_and_events import Predicted, Requested
 from whesl.ckpt.messages import StatusAsked
 from whesl.ckpt.rendezvous import find
 from whesl.testing.slurmbed import SlurmBed

@@ -25,7 +25,7 @@ from rich.text import Text
 
 from demo.storage import without_blanks
 from whesl.ckpt import control
-from whesl.ckpt.core.records import Lost, Predicted, Requested
+from whesl.ckpt.core.states_and_events import Lost, Predicted, Requested
 from whesl.ckpt.job_launch import page_of
 from whesl.ckpt.messages import StatusAsked, ToCoordinator
 from whesl.ckpt.rendezvous import Address, find

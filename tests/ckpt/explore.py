@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from whesl.ckpt.core import protocol
-from whesl.ckpt.core.records import (
+from whesl.ckpt.core.states_and_events import (
     Answered,
     Ask,
     CommitFailed,
@@ -39,7 +39,7 @@ from whesl.ckpt.core.records import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from whesl.ckpt.core.records import Command
+    from whesl.ckpt.core.states_and_events import Command
 
     Step = Callable[[State, Event, float], tuple[State, list[Command]]]
 

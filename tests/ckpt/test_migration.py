@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.waiting import until
-from whesl.ckpt.core.records import Migrated
+from whesl.ckpt.core.states_and_events import Migrated
 from whesl.ckpt.migration import RESERVE, SLACK, Migration
 
 

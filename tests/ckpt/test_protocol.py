@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.ckpt.explore import FAR, Agent, Budget, ViolationError, World, explore, fresh, moves
 from whesl.ckpt.core import protocol
-from whesl.ckpt.core.records import (
+from whesl.ckpt.core.states_and_events import (
     AbortMigration,
     Answered,
     Ask,

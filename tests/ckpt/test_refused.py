@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from tests.ckpt.test_c_client import CLIENT, COMPILER, compiled
 from whesl.ckpt import Client, CommitError, manifest, messages, rank_page
 from whesl.ckpt.agent import Agent
-from whesl.ckpt.core.records import Joined, Requested, Settings
+from whesl.ckpt.core.states_and_events import Joined, Requested, Settings
 from whesl.ckpt.manifest import Manifest, Part
 from whesl.ckpt.messages import Verified
 from whesl.ckpt.rank_page import Page, SlotState

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from whesl.ckpt.core.records import Predicted
+from whesl.ckpt.core.states_and_events import Predicted
 from whesl.ckpt.messages import Reply, StatusAsked, ToCoordinator
 from whesl.isolator import checkpointing
 from whesl.isolator.core.events import AskCheckpoint, CheckpointDone

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import zmq
 
 from whesl.ckpt import messages, rank_page
-from whesl.ckpt.core.records import Answered, Ask, CommitFailed, Grant, Joined, Release
+from whesl.ckpt.core.states_and_events import Answered, Ask, CommitFailed, Grant, Joined, Release
 from whesl.ckpt.manifest import Part
 from whesl.ckpt.messages import Agreed, Candidate, Verified, Warned, Written
 from whesl.ckpt.rank_page import Page, SlotState

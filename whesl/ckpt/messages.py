@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from whesl.ckpt.core.records import (
+from whesl.ckpt.core.states_and_events import (
     Answered,
     Ask,
     CommitFailed,

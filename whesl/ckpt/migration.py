@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from whesl.ckpt.core.records import Migrated
+from whesl.ckpt.core.states_and_events import Migrated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

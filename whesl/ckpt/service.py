@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from whesl.ckpt import manifest, messages, rendezvous
 from whesl.ckpt.core import protocol
-from whesl.ckpt.core.records import (
+from whesl.ckpt.core.states_and_events import (
     AbortMigration,
     Answered,
     Ask,

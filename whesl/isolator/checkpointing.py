@@ -69,7 +69,7 @@ class Checkpoints:
         threading.Thread(target=call, args=(command,), name="checkpoint", daemon=True).start()
 
     def _tell_of(self, command: TellPrediction | TellLost) -> None:
-        from whesl.ckpt.core.records import Lost
+        from whesl.ckpt.core.states_and_events import Lost
 
         if isinstance(command, TellLost):
             self._say(Lost(node=command.node, why="the isolator calls it lost"))
@@ -127,7 +127,7 @@ class Checkpoints:
         return self._followed(command, taken["number"], arguments.timeout)
 
     def _request(self, command: AskCheckpoint) -> Reply | None:
-        from whesl.ckpt.core.records import Requested
+        from whesl.ckpt.core.states_and_events import Requested
 
         prediction = command.prediction
         if prediction is not None and (now := prediction.at(time.time())).lead > 0:
@@ -204,7 +204,7 @@ class Checkpoints:
 
 
 def _predicted(prediction: PredictedFailure, move: float | None = None) -> Any:
-    from whesl.ckpt.core.records import Predicted
+    from whesl.ckpt.core.states_and_events import Predicted
 
     return Predicted(
         node=prediction.node,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from msgspec.structs import replace
 
-from whesl.ckpt.core.records import (
+from whesl.ckpt.core.states_and_events import (
     AbortMigration,
     Answered,
     Ask,

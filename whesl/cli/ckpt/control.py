@@ -62,7 +62,7 @@ def predict(
     All running tasks that use the node are told, and do what their rules have for it. --name tells the
     coordinator of one job's checkpoints alone, which need not be a task's.
     """
-    from whesl.ckpt.core.records import Predicted
+    from whesl.ckpt.core.states_and_events import Predicted
     from whesl.client import PredictedFailure, predict_failure
 
     direct = Predicted(node=node, lead=lead, confidence=confidence, evidence=evidence)
@@ -98,7 +98,7 @@ def _is_alone() -> bool:
 @click.option("--reason", default="requested", metavar="TEXT", help="What the manifest says of it.")
 def request(name: str | None, reason: str) -> None:
     """Ask for a checkpoint of all ranks."""
-    from whesl.ckpt.core.records import Requested
+    from whesl.ckpt.core.states_and_events import Requested
 
     _tell(name, Requested(reason=reason))
 

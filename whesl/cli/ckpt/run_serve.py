@@ -172,7 +172,7 @@ def serve(
 ) -> None:
     """Coordinate the checkpoints of a job until a signal comes."""
     from whesl.ckpt import rendezvous
-    from whesl.ckpt.core.records import Settings
+    from whesl.ckpt.core.states_and_events import Settings
     from whesl.ckpt.migration import Migration
     from whesl.ckpt.service import Service
     from whesl.wire import keys

@@ -317,7 +317,7 @@ class AskCheckpoint(Command, frozen=True, kw_only=True):
     """Ask the running program for a checkpoint; CheckpointDone follows.
 
     ``arguments`` are those of ``JOB.CHECKPOINT``, ``prediction`` is why it is asked for, if that is one, and
-    ``move`` the seconds that the node's move to a spare is to take (``whesl.ckpt.core.records.Predicted``).
+    ``move`` the seconds that the node's move to a spare is to take (``whesl.ckpt.core.states_and_events``).
     """
 
     ordinal: int

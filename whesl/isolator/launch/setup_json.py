@@ -13,7 +13,7 @@ import time
 from types import SimpleNamespace
 
 from whesl.isolator.launch import attempt_runner, keeper, options
-from whesl.isolator.launch.job_leader import leader
+from whesl.isolator.launch.job_leader_process import leader
 from whesl.locking import procfs
 from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
