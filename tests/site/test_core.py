@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.model.journal_record import Record
-from whesl.site.publish import core
-from whesl.site.publish.core import (
+from whesl.site.publish.core import node_changes
+from whesl.site.publish.core.node_changes import (
     Command,
     Done,
     Drain,
@@ -54,8 +54,8 @@ class World:
         until = self.now + 60.0
         return Table(written=self.now, valid_until=until, horizons=(1000.0,), nodes=rows, source="x")
 
-    def step(self, event: core.Event, *, performed: bool = True) -> list[Command]:
-        self.state, records, commands = core.step(self.state, event, self.now, self.how)
+    def step(self, event: node_changes.Event, *, performed: bool = True) -> list[Command]:
+        self.state, records, commands = node_changes.step(self.state, event, self.now, self.how)
         self.journal += [(self.now, record) for record in records]
         for command in commands if performed else ():
             self.perform(command)
@@ -88,7 +88,7 @@ class World:
         """Kill the service and start it again from its journal."""
         self.state = State()
         for time, record in self.journal:
-            self.state = core.apply(self.state, record, time)
+            self.state = node_changes.apply(self.state, record, time)
 
     def forget(self) -> None:
         """Start slurmctld again: weights and features are those of slurm.conf."""
@@ -261,7 +261,7 @@ def test_whatever_happens_nothing_is_left_and_nothing_foreign_is_touched(
             case _:
                 world.change(name, flags=world.nodes[name].flags - {"drain"}, reason="")
                 mine.discard(name)
-        ours = {name for name in world.drained() if world.nodes[name].reason.startswith(core.OURS)}
+        ours = {name for name in world.drained() if world.nodes[name].reason.startswith(node_changes.OURS)}
         assert len(ours) <= 2
         assert {name for name in world.drained() if world.nodes[name].reason == "disk"} == mine
     world.step(Leave())

@@ -14,7 +14,7 @@ from tests.site.slurmsite import Site
 from whesl.cli.placement.serve import serve
 from whesl.cli.placement.show import status
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
-from whesl.site.publish.core import Settings
+from whesl.site.publish.core.node_changes import Settings
 from whesl.site.slurm.nodes_and_jobs import Cluster
 from whesl.site.slurm.placement_service import LOOKUP, TABLE, Service
 from whesl.site.slurm.plugin_config import SHARED

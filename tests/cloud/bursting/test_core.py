@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whesl.cloud.bursting.core import Memory, orphans, unused
+from whesl.cloud.bursting.core.orphans import Memory, orphans, unused
 from whesl.cloud.providers.port import Instance, InstanceState
 
 

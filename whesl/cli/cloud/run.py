@@ -74,7 +74,7 @@ def run(
     from whesl.cloud.runner import run_directory as runs
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events import Limits
-    from whesl.cloud.runner.plan_choice import choose, on_cluster_alone
+    from whesl.cloud.runner.run_preparation import choose, on_cluster_alone
 
     place = chosen_directory(directory, workflow, "cloud")
     if not runs.started(place):

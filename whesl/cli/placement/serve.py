@@ -16,7 +16,7 @@ import click
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish import risk_table
-from whesl.site.publish.core import Settings
+from whesl.site.publish.core.node_changes import Settings
 from whesl.site.slurm import plugin_config
 from whesl.site.slurm.nodes_and_jobs import Cluster
 from whesl.site.slurm.placement_service import Service

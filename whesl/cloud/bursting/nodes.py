@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.cloud.bursting.core import Memory, orphans
+from whesl.cloud.bursting.core.orphans import Memory, orphans
 from whesl.cloud.providers.port import Instance, InstanceRequest, Provider
 from whesl.cloud.providers.processes.files import locked
 from whesl.journal import Journal

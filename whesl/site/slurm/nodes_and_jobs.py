@@ -12,7 +12,7 @@ from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
 from whesl.site.publish import plugin_file
-from whesl.site.publish.core import Command, Drain, SetFeatures, SetWeight, Undrain
+from whesl.site.publish.core.node_changes import Command, Drain, SetFeatures, SetWeight, Undrain
 from whesl.site.publish.exclude_lists import Change, Job
 from whesl.site.publish.node_record import Node
 from whesl.site.publish.plugin_file import Request

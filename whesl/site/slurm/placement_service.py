@@ -19,8 +19,9 @@ from whesl.journal.store import Journal
 from whesl.locking import takeover_lock
 from whesl.model.errors import WheslError
 from whesl.model.printable import visible
-from whesl.site.publish import core, exclude_lists, plugin_file, risk_table
-from whesl.site.publish.core import Done, Leave, Observed, SetWeight, State
+from whesl.site.publish import exclude_lists, plugin_file, risk_table
+from whesl.site.publish.core import node_changes
+from whesl.site.publish.core.node_changes import Done, Leave, Observed, SetWeight, State
 from whesl.site.publish.node_change_records import (
     RECORDS,
     Changing,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.model.journal_record import Record
-    from whesl.site.publish.core import Command, Settings
+    from whesl.site.publish.core.node_changes import Command, Settings
     from whesl.site.publish.exclude_lists import Job
     from whesl.site.publish.plugin_file import Lookup
     from whesl.site.slurm.nodes_and_jobs import Cluster, Machine
@@ -125,7 +126,7 @@ class Service:
             except msgspec.ValidationError as error:
                 LOG.error("record %d of the journal cannot be read: %s", record.seq, error)
                 continue
-            self._state = core.apply(self._state, found, record.time)
+            self._state = node_changes.apply(self._state, found, record.time)
         if not self._settings.active:
             self._withdraw()  # that of a killed service says "active" until it expires
         return self
@@ -179,7 +180,7 @@ class Service:
 
     def leave(self) -> bool:
         """Withdraw the tables and take everything back. Returns whether nothing is left to be taken back."""
-        self._state, _, _ = core.step(self._state, Leave(), self._clock(), self._settings)
+        self._state, _, _ = node_changes.step(self._state, Leave(), self._clock(), self._settings)
         self._withdraw()
         self.look()
         # What was taken back is seen to be gone at the next look, unless it was said so already.
@@ -189,15 +190,15 @@ class Service:
         for name in (LOOKUP, TABLE):
             (self._directory / name).unlink(missing_ok=True)
 
-    def _decide(self, event: core.Event) -> None:
+    def _decide(self, event: node_changes.Event) -> None:
         now = self._clock()
-        state, records, commands = core.step(self._state, event, now, self._settings)
+        state, records, commands = node_changes.step(self._state, event, now, self._settings)
         self._write(records)
         self._state = state
         for command, done in self._performed(commands):
             if done and (undo := undoes(command)) is not None:
                 event = Done(command.node, what_of(command), undo)
-                self._state, more, _ = core.step(self._state, event, now, self._settings)
+                self._state, more, _ = node_changes.step(self._state, event, now, self._settings)
                 self._write(more)
 
     def _performed(self, commands: Sequence[Command]) -> list[tuple[Command, bool]]:
@@ -344,13 +345,13 @@ def what_of(command: Command) -> What:
     """Return what of a node a command changes."""
     if isinstance(command, SetWeight):
         return What.WEIGHT
-    return What.FEATURE if isinstance(command, core.SetFeatures) else What.DRAIN
+    return What.FEATURE if isinstance(command, node_changes.SetFeatures) else What.DRAIN
 
 
 def undoes(command: Command) -> bool | None:
     """Return whether a command takes a change back; None where what became of it is seen at the next look."""
-    if isinstance(command, core.Drain | core.Undrain):
-        return isinstance(command, core.Undrain)
+    if isinstance(command, node_changes.Drain | node_changes.Undrain):
+        return isinstance(command, node_changes.Undrain)
     return True if command.undo else None
 
 

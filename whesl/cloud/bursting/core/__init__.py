@@ -1,0 +1,1 @@
+"""What is decided about instances for Slurm's CLOUD nodes. Pure."""
