@@ -166,7 +166,7 @@ def test_without_a_spot_price_there_is_no_spot_plan(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no spot price"):
         planning.on_spot(planning.case(path, 0.0))
     for wrong in ("revoked = 1.5", "revoked = -1"):
-        with pytest.raises(UsageError, match="a share from 0 to below 1"):
+        with pytest.raises(UsageError, match="revoked is"):
             prices.parse(SPOT.replace("revoked = 0.1", wrong), "p")
 
 
@@ -294,9 +294,10 @@ def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
         prices.parse(text, "p.toml")
     said = caught.value.message.splitlines()
     assert said[0].startswith("p.toml:1: dated is ")
-    assert said[1] == "p.toml:6: price of a is -0.5; a number from 0 is accepted"
-    assert said[2] == "p.toml:7: price is missing"
-    assert said[3].startswith("p.toml:12: 'sort' is not known here")
+    assert said[1] == "p.toml:3: read is -1: expected `float` >= 0.0"
+    assert said[2] == "p.toml:6: price is -0.5: expected `float` >= 0.0"
+    assert said[3] == "p.toml:7: price is missing"
+    assert said[4].startswith("p.toml:12: 'sort' is not known here")
 
 
 # -- bad input --
@@ -340,19 +341,48 @@ def test_a_cycle_is_named(tmp_path: Path) -> None:
 
 def test_all_that_is_wrong_with_a_table_is_said_with_its_line(tmp_path: Path) -> None:
     text = (
-        '[[stage]]\nname = "a"\ntasks = 0\n[[stage]]\nname = "a"\ntasks = 5\noutput = "much"\n'
-        '[[stage]]\nname = "b"\ntasks = 1\nafter = ["c"]\nseconds = -1\n'
+        '[[stage]]\nname = "a"\ntasks = 1\n[[stage]]\nname = "a"\ntasks = 5\noutput = "much"\n'
+        '[[stage]]\nname = "b"\ntasks = 1\nafter = ["c"]\n[[stage]]\nname = "d"\ntasks = 1\nafter = ["d"]\n'
     )
     lines = refused(tmp_path, text, "w.toml").splitlines()
     place = tmp_path / "w.toml"
-    assert lines[0] == f"{place}:3: tasks of a is 0; at least 1 is accepted"
-    assert lines[1] == f"{place}:5: stage 'a' is there twice"
-    assert lines[2].startswith(f"{place}:7: output of a: 'much' is no size")
-    assert lines[3] == f"{place}:11: stage b comes after 'c', which is no stage"
-    assert lines[4] == f"{place}:12: seconds of b is -1; a number from 0 is accepted"
-    csv = refused(tmp_path, "name,tasks,after\na,x,\nb,0,c\n", "w.csv").splitlines()
-    assert csv[0].startswith(f"{tmp_path / 'w.csv'}:2: ")
-    assert csv[1] == f"{tmp_path / 'w.csv'}:3: tasks of b is 0; at least 1 is accepted"
+    assert lines[0] == f"{place}:5: stage 'a' is there twice"
+    assert lines[1].startswith(f"{place}:7: output of a: 'much' is no size")
+    assert lines[2] == f"{place}:11: stage b comes after 'c', which is no stage"
+    assert lines[3] == f"{place}:15: the stages d -> d wait for each other; none may"
+
+
+def test_a_wrong_value_hides_nothing_else_that_is_wrong_with_a_table(tmp_path: Path) -> None:
+    # A row with a value of another form, not-a-number or "tpu", was not looked at any further.
+    text = (
+        '[[stage]]\nname = "a"\ntasks = 0\nseconds = nan\n[[stage]]\nname = "b"\ntasks = 1\nafter = ["b"]\n'
+        '[[stage]]\nname = "c"\ntasks = 99999999999999999999\nseconds = 1e300\nprocessor = "tpu"\n'
+    )
+    lines = refused(tmp_path, text, "w.toml").splitlines()
+    place = tmp_path / "w.toml"
+    assert lines[:6] == [
+        f"{place}:3: tasks is 0: expected `int` >= 1",
+        f"{place}:4: seconds is nan: expected `float` >= 0.0",
+        f"{place}:8: the stages b -> b wait for each other; none may",
+        f"{place}:11: tasks is 99999999999999999999: expected `int` <= 10000000",
+        f"{place}:12: seconds is 1e+300: expected `float` <= 31622400.0",
+        f"{place}:13: processor is 'tpu': known are cpu, gpu",
+    ]
+    csv = refused(tmp_path, "name,tasks,seconds,after\na,x,nan,\nb,0,-1,b\n,1,,\n", "w.csv").splitlines()
+    assert [line.rpartition("w.csv:")[2] for line in csv[:5]] == [
+        "2: seconds is 'nan': expected `float` >= 0.0",
+        "2: tasks is 'x': expected `int`, got `str`",
+        "3: seconds is '-1': expected `float` >= 0.0",
+        "3: tasks is '0': expected `int` >= 1",
+        "4: name is missing",
+    ]
+
+
+@pytest.mark.parametrize("name", ["w.json", "w.toml", "w.csv", "w.yaml"])
+def test_text_of_another_encoding_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"\xff\xfea\0")
+    result = asked(tmp_path / name)
+    assert isinstance(result.exception, UsageError) and name in result.exception.message
 
 
 @pytest.mark.parametrize(

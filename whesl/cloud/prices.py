@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -21,28 +21,33 @@ _NAME, _SPOT = re.compile(r"""\s*name\s*=\s*["']([^"']*)["']"""), re.compile(r"\
 _HINT = "`whesl cloud prices` prints the file that is used without one, as an example"
 
 
+_Price = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=86400)]
+_Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
+
+
 class _Head(msgspec.Struct, kw_only=True):
     dated: datetime.date
     currency: str
     source: str = ""
     assumptions: tuple[str, ...] = ()
-    start: float = 120.0
-    least: float = 60.0
-    revoked: float = 0.05
-    read: float | None = None
-    write: float | None = None
-    stored: float | None = None
-    leaving: float | None = None
+    start: _Seconds = 120.0
+    least: _Seconds = 60.0
+    revoked: _Share = 0.05
+    read: _Price | None = None
+    write: _Price | None = None
+    stored: _Price | None = None
+    leaving: _Price | None = None
 
 
 class _Row(msgspec.Struct, kw_only=True):
     name: str
-    price: float
+    price: _Price
     processor: Processor = Processor.CPU
-    spot: float | None = None
-    limit: int = 1_000_000
-    start: float | None = None
-    revoked: float | None = None
+    spot: _Price | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1)] = 1_000_000
+    start: _Seconds | None = None
+    revoked: _Share | None = None
     assumed: bool = False
 
 
@@ -94,15 +99,6 @@ def _prices(document: Document) -> PriceList:
     rows = document.rows(_Row, "platform")
     if not rows:
         document.wrong("there is no [[platform]]")
-    if head is not None:
-        for key in ("start", "least", "read", "write", "stored", "leaving"):
-            value = getattr(head, key)
-            if value is not None and not 0 <= value < float("inf"):
-                document.wrong(f"{key} is {value:g}; a number from 0 is accepted", key=key)
-        if not 0 <= head.revoked < 1:
-            document.wrong(
-                f"revoked is {head.revoked:g}; a share from 0 to below 1 is accepted", key="revoked"
-            )
     seen: dict[str, int] = {}
     for number, row in enumerate(rows):
         if row is None:
@@ -110,23 +106,6 @@ def _prices(document: Document) -> PriceList:
         if row.name in seen:
             document.wrong(f"platform {row.name!r} is there twice", "platform", number, "name")
         seen[row.name] = number
-        for key in ("price", "spot", "start"):
-            value = getattr(row, key)
-            if value is not None and not 0 <= value < float("inf"):
-                document.wrong(
-                    f"{key} of {row.name} is {value:g}; a number from 0 is accepted", "platform", number, key
-                )
-        if row.revoked is not None and not 0 <= row.revoked < 1:
-            document.wrong(
-                f"revoked of {row.name} is {row.revoked:g}; a share from 0 to below 1 is accepted",
-                "platform",
-                number,
-                "revoked",
-            )
-        if row.limit < 1:
-            document.wrong(
-                f"limit of {row.name} is {row.limit}; at least 1 is accepted", "platform", number, "limit"
-            )
     document.check()
     assert head is not None
     missing = [key for key in ("read", "write", "stored", "leaving") if getattr(head, key) is None]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import enum
 import math
 import re
 import sys
 from difflib import get_close_matches
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
@@ -122,15 +123,39 @@ class Document:
             part = get_args(option)
             if isinstance(value, list) and get_origin(option) in (list, tuple) and _is_form(part[0]):
                 return get_origin(option)(self.row(part[0], item, inner, n) for n, item in enumerate(value))
-        try:
-            found = msgspec.convert(value, kind)
-            said = "" if _finite(value) else "expected a finite number"
-        except msgspec.ValidationError as error:
-            found, said = None, str(error).partition(" - at")[0]
+        found, said = converted(value, kind, key)
         if said:
-            shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}..."
-            self.wrong(f"{key} is {shown}: {said[:1].lower()}{said[1:]}", table, number, key)
+            self.wrong(said, table, number, key)
         return found
+
+
+def converted(value: Any, kind: Any, key: str, *, strict: bool = True) -> tuple[Any, str]:
+    """Return a value of a type, and what is wrong with it: empty where it is accepted.
+
+    Args:
+        value: as the file has it.
+        kind: the type.
+        key: for the message.
+        strict: whether a text of a number is none.
+    """
+    try:
+        found = msgspec.convert(value, kind, strict=strict)
+        said = "" if _finite(found) else "expected a finite number"
+    except msgspec.ValidationError as error:
+        found, said = None, str(error).partition(" - at")[0]
+    if not said:
+        return found, ""
+    known = [str(name) for option in _options(kind) for name in _names(option)]
+    said = f"known are {', '.join(known)}" if known else f"{said[:1].lower()}{said[1:]}"
+    shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}..."
+    return found, f"{key} is {shown}: {said}"
+
+
+def _names(kind: Any) -> tuple[Any, ...]:
+    """Return the values of an enumeration, none for another type."""
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return tuple(one.value for one in kind)
+    return tuple(repr(one) for one in get_args(kind)) if get_origin(kind) is Literal else ()
 
 
 def load(path: Path, hint: str, *, largest: int = 16 << 20) -> Document:
@@ -176,7 +201,7 @@ def _tables(kind: Any) -> str:
 
 
 def _finite(value: Any) -> bool:
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return all(map(_finite, value))
     return not isinstance(value, float) or math.isfinite(value)
 

@@ -8,7 +8,7 @@ import lzma
 import zlib
 from typing import TYPE_CHECKING
 
-from whesl.model.errors import WheslError
+from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,24 +35,24 @@ def unpacked(path: Path) -> bytes:
         path: the file.
 
     Raises:
-        WheslError: it cannot be read, is damaged, packed in another way, or in UTF-16.
+        UsageError: it cannot be read, is damaged, packed in another way, or in UTF-16.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise WheslError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     for magic, name in _NOT_READ.items():
         if data.startswith(magic):
-            raise WheslError(f"{path} is packed as {name}", hint="plain text, gzip, bzip2 and xz are read")
+            raise UsageError(f"{path} is packed as {name}", hint="plain text, gzip, bzip2 and xz are read")
     try:
         for magic, unpack in _PACKED.items():
             if data.startswith(magic):
                 data = unpack(data)
                 break
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise WheslError(f"cannot read {path}: it is damaged: {error}", hint="is it whole?") from error
+        raise UsageError(f"cannot read {path}: it is damaged: {error}", hint="is it whole?") from error
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise WheslError(f"{path} is text in UTF-16", hint="iconv -f UTF-16 -t UTF-8 makes what is read")
+        raise UsageError(f"{path} is text in UTF-16", hint="iconv -f UTF-16 -t UTF-8 makes what is read")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -63,9 +63,9 @@ def text(path: Path) -> str:
         path: the file.
 
     Raises:
-        WheslError: as ``unpacked``, or it is no text in UTF-8.
+        UsageError: as ``unpacked``, or it is no text in UTF-8.
     """
     try:
         return unpacked(path).decode()
     except UnicodeDecodeError as error:
-        raise WheslError(f"{path} is no text: byte {error.start} is not UTF-8") from error
+        raise UsageError(f"{path} is no text: byte {error.start} is not UTF-8") from error

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -23,6 +23,12 @@ from whesl.model.errors import UsageError
 FILE = "cloud.toml"
 _HINT = "docs/cloud/run.md has the file with all its keys"
 Provided = Literal["processes", "ec2", "slurm", ""]
+
+
+_DAY = 86400.0
+_Seconds = Annotated[float, msgspec.Meta(ge=0, le=366 * _DAY)]
+_Pause = Annotated[float, msgspec.Meta(ge=0.01, le=_DAY)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,7 +57,7 @@ class Ec2(_Settings, frozen=True, kw_only=True):
     security_groups: tuple[str, ...] = ()
     key_name: str = ""
     profile: str = ""
-    disk: int = 0
+    disk: _Count = 0
     endpoint: str = ""
 
 
@@ -59,11 +65,11 @@ class Processes(_Settings, frozen=True, kw_only=True):
     """Instances that are processes here (``whesl.cloud.providers.processes``)."""
 
     directory: str = ""
-    capacity: int = 8
-    start_delay: float = 1.0
-    mean_life: float = 0.0
-    spot_life: float = 0.0
-    notice: float = 120.0
+    capacity: _Count = 8
+    start_delay: _Seconds = 1.0
+    mean_life: _Seconds = 0.0
+    spot_life: _Seconds = 0.0
+    notice: _Seconds = 120.0
     seed: int = 0
 
 
@@ -97,7 +103,7 @@ class Burst(_Settings, frozen=True, kw_only=True):
     name: str = "burst"
     kind: str = "c5a.4xlarge"
     command: str = "exec slurmd -D -N {node}"
-    lifetime: float = 86400.0
+    lifetime: Annotated[float, msgspec.Meta(ge=1, le=366 * _DAY)] = 86400.0
     directory: str = ""
 
 
@@ -110,9 +116,9 @@ class Site(_Settings, frozen=True, kw_only=True):
     cluster: Cluster = Cluster()
     cloud: Cloud = Cloud()
     burst: Burst | None = None
-    poll: float = 5.0
-    again: float = 15.0
-    retries: int = 2
+    poll: _Pause = 5.0
+    again: _Pause = 15.0
+    retries: _Count = 2
     rules: tuple[str, ...] = ()
 
 

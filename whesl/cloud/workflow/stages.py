@@ -30,14 +30,25 @@ def order(edges: Mapping[str, Sequence[str]], what: str, place: str) -> list[str
     Raises:
         UsageError: there is a cycle; the message names it.
     """
-    try:
-        return list(TopologicalSorter(edges).static_order())
-    except CycleError as error:
-        circle = " -> ".join(reversed(error.args[1]))
+    if circle := cycle(edges):
         raise UsageError(
-            f"{place}: the {what}s {circle} wait for each other",
+            f"{place}: the {what}s {' -> '.join(circle)} wait for each other",
             hint="a workflow without a cycle is accepted",
-        ) from None
+        )
+    return list(TopologicalSorter(edges).static_order())
+
+
+def cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return names that wait for each other, the first one again at the end; empty where there is no cycle.
+
+    Args:
+        edges: the parents of each name.
+    """
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        return tuple(reversed(error.args[1]))
+    return ()
 
 
 def workflow(

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from whesl.cloud.core.records import DataFile, Dependency, Processor, Stage, Task, Workflow
+from whesl.cloud.core.records import HOUR, DataFile, Dependency, Processor, Stage, Task, Workflow
 from whesl.cloud.input_parsing import size
-from whesl.cloud.workflow.stages import order
+from whesl.cloud.workflow.stages import cycle, order
 from whesl.model.errors import UsageError
-from whesl.model.toml import Document
+from whesl.model.toml import Document, converted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +33,17 @@ _COLUMNS = (
 )
 _HINT = f"accepted are [[stage]] tables, or a CSV file, with {', '.join(_COLUMNS)}; name and tasks are needed"
 
+_MOST = 10_000_000  # tasks of a stage
+_LONGEST = 366 * 24 * HOUR  # seconds of a task
+
 
 class _Row(msgspec.Struct, kw_only=True):
     name: str
-    tasks: int
+    tasks: Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
     after: tuple[str, ...] = ()
     after_all: tuple[str, ...] = ()
     processor: Processor = Processor.CPU
-    seconds: float | None = None
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=_LONGEST)] | None = None
     input: float | str = 0.0
     output: float | str = 0.0
     command: tuple[str, ...] = ()
@@ -88,6 +91,7 @@ def from_csv(text: str, path: str) -> Workflow:
     columns = [name.strip() for name in reader.fieldnames or ()]
     reader.fieldnames = columns
     errors: list[tuple[int, str]] = []
+    bad = 0
     unknown = [name for name in columns if name not in _COLUMNS]
     missing = [name for name in ("name", "tasks") if name not in columns]
     if unknown or missing:
@@ -103,18 +107,31 @@ def from_csv(text: str, path: str) -> Workflow:
             for key in ("after", "after_all", "command", "reads", "writes"):
                 if key in values:
                     values[key] = values[key].split()
-            try:
-                rows[reader.line_num] = msgspec.convert(values, _Row, strict=False)
-            except msgspec.ValidationError as error:
-                errors.append((reader.line_num, str(error)))
+            wrong = _convert(values)
+            errors += [(reader.line_num, said) for said in wrong]
+            bad += bool(wrong)
+            if not wrong:
+                rows[reader.line_num] = _Row(**values)
     except csv.Error as error:
         raise UsageError(f"{path}:{reader.line_num}: no CSV: {error}", hint=_HINT) from None
     if not rows and not errors:
         errors.append((1, "there is no stage"))
-    _check(rows, lambda line, _, said: errors.append((line, said)), whole=len(rows) + len(errors))
+    _check(rows, lambda line, _, said: errors.append((line, said)), whole=len(rows) + bad)
     if errors:
         raise UsageError("\n".join(f"{path}:{line}: {said}" for line, said in sorted(errors)), hint=_HINT)
     return _workflow(Path(path).stem, list(rows.values()), path)
+
+
+def _convert(values: dict[str, Any]) -> list[str]:
+    """Convert the texts of a row in place; return what is wrong with them."""
+    wrong = []
+    for field in msgspec.structs.fields(_Row):
+        if field.name not in values:
+            wrong += [f"{field.name} is missing"] if field.required else []
+            continue
+        values[field.name], said = converted(values[field.name], field.type, field.name, strict=False)
+        wrong += [said] if said else []
+    return wrong
 
 
 def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, whole: int) -> None:
@@ -130,10 +147,6 @@ def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, who
         names.add(row.name)
         if not row.name.isprintable() or not row.name.strip():
             wrong(number, "name", f"name {row.name!r}; a text of one line is accepted")
-        if row.tasks < 1:
-            wrong(number, "tasks", f"tasks of {row.name} is {row.tasks}; at least 1 is accepted")
-        if row.seconds is not None and not 0 <= row.seconds < float("inf"):
-            wrong(number, "seconds", f"seconds of {row.name} is {row.seconds:g}; a number from 0 is accepted")
         for key in ("input", "output"):
             try:
                 size(getattr(row, key))
@@ -143,6 +156,10 @@ def _check(rows: dict[int, _Row], wrong: Callable[[int, str, str], None], *, who
             if "{index}" not in name:
                 said = f"each task of {row.name} would write {name!r}; {{index}} has to be in it"
                 wrong(number, "writes", said)
+    edges = {row.name: (*row.after, *row.after_all) for row in rows.values()}
+    if circle := cycle(edges):
+        number = next(number for number, row in rows.items() if row.name == circle[0])
+        wrong(number, "after", f"the stages {' -> '.join(circle)} wait for each other; none may")
     if len(rows) < whole:
         return  # rows with errors of their own may be those that are named
     for number, row in rows.items():
