@@ -300,6 +300,13 @@ def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
     assert said[4].startswith("p.toml:12: 'sort' is not known here")
 
 
+def test_a_tiny_workflow_saves_nothing_and_no_course_shows_certainty(tmp_path: Path) -> None:
+    # It said "saves -1011 %" and "100 %".
+    (tmp_path / "w.toml").write_text('[[stage]]\nname = "a"\ntasks = 4\nseconds = 60\n')
+    row = asked(tmp_path / "w.toml", "--deadlines", "1h").output.splitlines()[1]
+    assert re.search(r"  nothing: 0\.\d\d more  ", row) and "  > 99 %  " in row
+
+
 # -- bad input --
 
 
@@ -308,9 +315,9 @@ def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
     [
         ("5m", "shorter than the critical path of 3 min"),
         ("2001-01-01T00:00", "a deadline is in the past"),
-        ("soon,1h,later", "'soon' is no deadline; 'later' is no deadline"),
+        ("soon,1h,later", "'soon' is no deadline\n'later' is no deadline"),
         ("-3h", "'-3h' is no deadline"),
-        ("0h", "a deadline is now\n"),
+        ("0h", "0h: a deadline is now\n"),
     ],
 )
 def test_deadlines_that_nothing_can_meet_are_refused(tmp_path: Path, deadlines: str, said: str) -> None:
@@ -429,6 +436,40 @@ def test_options_that_fit_nothing_are_refused(tmp_path: Path) -> None:
     assert "no platform for reduce (gpu)" in refused(tmp_path, gpu, "w.toml", "--prices", str(cpus))
 
 
+def test_all_that_is_wrong_with_all_inputs_is_said_at_once(tmp_path: Path) -> None:
+    # The first input that was refused hid the others.
+    (tmp_path / "prices.toml").write_text("currency = 3\n")
+    (tmp_path / "empty.json").touch()
+    words = ("--deadlines", "10x,2001-01-01T00:00,99999999999h", "--free", "many")
+    files = ("--prices", str(tmp_path / "prices.toml"), "--profile", str(tmp_path / "empty.json"))
+    said = refused(tmp_path, "[[stage]]\n", "w.toml", *words, *files)
+    for part in (
+        "'10x' is no deadline",
+        "2001-01-01T00:00: a deadline is in the past, by ",
+        "99999999999h: a deadline of ",
+        "--free many: no numbers",
+        "w.toml:1: tasks is missing",
+        "prices.toml:1: currency is 3",
+        "empty.json: no profile",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize("free", ["nan", "-4", "1e308", "1e400", "1,2", ""])
+def test_free_nodes_that_no_cluster_has_are_refused(tmp_path: Path, free: str) -> None:
+    assert "--free" in (said := refused(tmp_path, TABLE, "w.toml", f"--free={free}")) or "free nodes" in said
+
+
+def test_a_forecast_of_too_many_nodes_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    path.write_bytes(
+        msgspec.json.encode(
+            FreeForecast(made=0, start=0, capacity=9, levels=(0.5,), nodes=((1e308,),), source="a test")
+        )
+    )
+    assert "f.json: hour 1" in refused(tmp_path, TABLE, "w.toml", "--forecast", str(path))
+
+
 def test_deadlines_from_now_and_by_the_clock() -> None:
     assert moments("90m, 2d", 100.0) == (100 + 5400, 100 + 2 * 86400)
-    assert moments("2026-05-01T18:00", 0.0)[0] > 1.7e9
+    assert moments("2026-05-01T18:00", 1.7775e9)[0] > 1.7775e9

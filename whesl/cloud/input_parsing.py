@@ -1,14 +1,17 @@
-"""Texts of users' files, and sizes as they stand in them."""
+"""Texts of users' files, sizes as they stand in them, and all that is wrong with several inputs at once."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+T = TypeVar("T")
 
 _UNITS = {"": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _SIZE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([kKMGT]?B?)\s*")
@@ -35,3 +38,29 @@ def size(value: float | str) -> float:
     if not 0 <= value < float("inf"):
         raise ValueError(f"{value!r} is no size; accepted are bytes from 0, or 28.2 MB, 14.5 GB")
     return float(value)
+
+
+class Refusals:
+    """What is wrong with several inputs, which are all looked at before any of it is said."""
+
+    def __init__(self) -> None:
+        self._errors: list[WheslError] = []
+
+    def of(self, read: Callable[[], T]) -> T | None:
+        """Return what a call returns; None where it refuses its input, which is noted."""
+        try:
+            return read()
+        except WheslError as error:
+            self._errors.append(error)
+            return None
+
+    def check(self) -> None:
+        """Raise what was noted as one error, if anything was: UsageError where one of them is."""
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            *others, last = self._errors
+            usage = any(isinstance(error, UsageError) for error in self._errors)
+            raise (UsageError if usage else WheslError)(
+                "\n".join([*map(str, others), last.message]), hint=last.hint
+            )

@@ -42,8 +42,10 @@ def cells(case: Case, offer: Offer) -> tuple[str, ...]:
     if offer.cloud_only is not None:
         alone = f"{offer.cloud_only:.2f}"
         if offer.cloud_only > 0:
-            saves = f"{100 * (1 - plan.expected_cost / offer.cloud_only):.0f} %"
-    said = "-" if plan.probability is None else f"{100 * plan.probability:.0f} %"
+            share = 1 - plan.expected_cost / offer.cloud_only
+            more = f"nothing: {plan.expected_cost - offer.cloud_only:.2f} more"
+            saves = f"{100 * share:.0f} %" if share >= 0 else more
+    said = "-" if plan.probability is None else percent(plan.probability)
     return (
         hours(length),
         "spot" if plan.spot else "on demand",
@@ -55,6 +57,12 @@ def cells(case: Case, offer: Offer) -> tuple[str, ...]:
         saves,
         f"{hours(offer.reserve)} before" if offer.reserve else "at it",
     )
+
+
+def percent(probability: float) -> str:
+    """Return a probability for people: so many courses never show that one is 0 or 100 %."""
+    whole = round(100 * probability)
+    return "> 99 %" if whole >= 100 else "< 1 %" if whole <= 0 else f"{whole} %"
 
 
 def html(case: Case, offers: Sequence[Offer], asked: float) -> str:

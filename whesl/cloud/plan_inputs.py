@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ from whesl.cloud.core import plan_menu, profile_estimation
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.records import HOUR, FreeForecast, Profile
 from whesl.cloud.core.stage_speed import cluster_nodes, paces
-from whesl.cloud.input_parsing import read_text
+from whesl.cloud.input_parsing import Refusals, read_text
 from whesl.cloud.workflow.read import read
 from whesl.model.errors import UsageError
 
@@ -40,14 +41,18 @@ def moment(text: str, now: float) -> float:
         now: seconds since the epoch.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: it is neither, is not to come, or later than plans are made for.
     """
     if match := _DURATION.fullmatch(text.strip()):
-        return now + float(match.group(1)) * _UNITS[match.group(2)]
-    try:
-        return datetime.datetime.fromisoformat(text.strip()).timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise UsageError(f"{text!r} is no deadline", hint=_DEADLINES) from None
+        found = now + float(match.group(1)) * _UNITS[match.group(2)]
+    else:
+        try:
+            found = datetime.datetime.fromisoformat(text.strip()).timestamp()
+        except (ValueError, OverflowError, OSError):
+            raise UsageError(f"{text!r} is no deadline", hint=_DEADLINES) from None
+    if said := plan_menu.outside(found - now):
+        raise UsageError(f"{text.strip()}: {said}", hint=_DEADLINES)
+    return found
 
 
 def moments(text: str, now: float) -> tuple[float, ...]:
@@ -59,7 +64,7 @@ def moments(text: str, now: float) -> tuple[float, ...]:
         except UsageError as error:
             wrong.append(error.message)
     if wrong:
-        raise UsageError("; ".join(wrong), hint=_DEADLINES)
+        raise UsageError("\n".join(wrong), hint=_DEADLINES)
     return tuple(found)
 
 
@@ -93,9 +98,8 @@ def load_profile(path: Path) -> Profile:
     return found
 
 
-def _profile_of(flow: Workflow, path: Path) -> Profile:
-    """Read a profile that has at least one stage of a workflow."""
-    found = load_profile(path)
+def _concerns(found: Profile, flow: Workflow, path: Path) -> None:
+    """Refuse a profile that has no stage of a workflow."""
     measured, stages = {one.stage for one in found.measurements}, [one.name for one in flow.stages]
     if measured.isdisjoint(stages):
         raise UsageError(
@@ -103,7 +107,6 @@ def _profile_of(flow: Workflow, path: Path) -> Profile:
             f"{', '.join(sorted(measured)) or 'nothing was measured'}",
             hint=f"accepted are measurements of {', '.join(stages)}",
         )
-    return found
 
 
 def load_forecast(path: Path) -> FreeForecast:
@@ -114,9 +117,14 @@ def load_forecast(path: Path) -> FreeForecast:
     if not levels or not rising or not found.nodes or found.capacity < 0:
         raise UsageError(f"{path}: levels {levels}, {len(found.nodes)} hours", hint="quantiles have to rise")
     for hour, row in enumerate(found.nodes, start=1):
-        if len(row) != len(levels) or list(row) != sorted(row) or row[0] < 0:
+        if (
+            len(row) != len(levels)
+            or list(row) != sorted(row)
+            or not 0 <= row[0] <= row[-1] <= plan_menu.MOST
+        ):
             raise UsageError(
-                f"{path}: hour {hour}: {row}", hint=f"{len(levels)} rising numbers from 0 are accepted"
+                f"{path}: hour {hour}: {row}",
+                hint=f"{len(levels)} rising numbers from 0 to {plan_menu.MOST} are accepted",
             )
     return found
 
@@ -203,11 +211,17 @@ def case(
         gpu: whether the cluster's nodes have GPUs.
 
     Raises:
-        UsageError: a file cannot be read or is wrong, or no platform can run a stage.
+        UsageError: files cannot be read or are wrong, all of them named, or no platform can run a stage.
     """
-    flow = read(workflow)
-    listed = price_files.load(prices)
-    known = _profile_of(flow, measured) if measured else Profile(workflow=flow.name)
+    refusals = Refusals()
+    flow = refusals.of(lambda: read(workflow))
+    listed = refusals.of(lambda: price_files.load(prices))
+    found_profile = refusals.of(lambda: load_profile(measured)) if measured else None
+    if flow is not None and found_profile is not None and measured is not None:
+        refusals.of(partial(_concerns, found_profile, flow, measured))
+    refusals.check()
+    assert flow is not None and listed is not None
+    known = found_profile or Profile(workflow=flow.name)
     flow = profile_estimation.sized(flow, known)
     cluster = cluster_nodes(gpu=gpu) if forecast is not None else None
     whole = profile_estimation.complete(flow, known, (*listed.platforms, *((cluster,) if cluster else ())))

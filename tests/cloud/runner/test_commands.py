@@ -95,6 +95,60 @@ def test_measure_then_run(home: Home) -> None:
     assert again.returncode == 0 and "goes on with the budget that it was begun with: none" in again.stderr
 
 
+INPUT = """\
+[[stage]]
+name = "a"
+tasks = 1
+seconds = 1
+command = ["cp", "raw", "copy"]
+reads = ["raw"]
+writes = ["copy"]
+"""
+
+
+def test_what_is_refused_leaves_nothing_behind(home: Home) -> None:
+    """All that is wrong is said at once, and there is no run's directory, nor a file, afterwards."""
+    (home.place / "flow.toml").write_text(INPUT)
+    run = ("run", str(home.place / "flow.toml"), "--deadline", "5m", "--site", str(home.site))
+    before = {path.name for path in home.place.iterdir()}
+    done = home.whesl(
+        *run, "--free", "many", "--data", str(home.place / "none"), "-e", str(home.place / "no.esl")
+    )
+    assert done.returncode == 2
+    for said in ("no numbers", "no directory", "no.esl cannot be read"):
+        assert said in done.stderr
+    there = home.place / "r"
+    done = home.whesl(*run, "--free", "1", "--dir", str(there))
+    assert done.returncode == 2 and "1 inputs that no task writes are not there: raw" in done.stderr
+    assert "--data DIR" in done.stderr and not there.exists()
+    # What a user has put there stays.
+    (there / "cluster" / "data").mkdir(parents=True)
+    (there / "cluster" / "data" / "other").touch()
+    assert home.whesl(*run, "--free", "1", "--dir", str(there)).returncode == 2
+    assert [str(path.relative_to(there)) for path in sorted(there.rglob("*"))] == [
+        "cluster",
+        "cluster/data",
+        "cluster/data/other",
+    ]
+    measure = ("measure", str(home.place / "flow.toml"), "--site", str(home.site))
+    done = home.whesl(*measure, "-o", str(home.place / "none" / "p.json"), "--sample", "0%")
+    assert done.returncode == 2 and "cannot write" in done.stderr and "--sample" in done.stderr
+    assert {path.name for path in home.place.iterdir()} - {"home", "r"} == before - {"home"}
+
+
+def test_a_run_without_a_cluster_counts_on_no_node_and_takes_its_inputs(home: Home) -> None:
+    # --free was believed, and --data was linked where nothing looked for it.
+    (home.place / "flow.toml").write_text(INPUT)
+    (home.data / "raw").write_text("raw")
+    words = ("run", str(home.place / "flow.toml"), "--deadline", "5m", "--site", str(home.site))
+    run = (*words, "--scheduler", "", "--dir", str(home.place / "r"), "--data", str(home.data))
+    done = home.whesl(*run, "--free", "3")
+    assert done.returncode == 2 and "there is no cluster" in done.stderr and not (home.place / "r").exists()
+    done = home.whesl(*run)
+    assert done.returncode == 0, done.stderr
+    assert (home.data / "copy").read_text() == "raw"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from whesl.cli import completion_candidates
-from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
+from whesl.cli.cloud.running import carry, checked_data, chosen_directory, link_data, site_options
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError, WheslError
 
@@ -54,17 +54,27 @@ def measure(
     from whesl.cloud import prices as price_files
     from whesl.cloud.core.profile_estimation import complete, estimates
     from whesl.cloud.core.stage_speed import cluster_nodes
+    from whesl.cloud.input_parsing import Refusals
     from whesl.cloud.runner import profiling
     from whesl.cloud.runner import run_directory as runs
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events import Limits
     from whesl.cloud.workflow.read import read
 
-    share, seconds = _sample(sample)
     place = chosen_directory(directory, workflow, "measure")
-    site = sites.load(site_file, scheduler=scheduler, provider=provider)
-    flow = read(workflow)
-    listed = price_files.load(prices).platforms if site.cloud.provider else ()
+    refusals = Refusals()
+    asked = refusals.of(lambda: _sample(sample))
+    site = refusals.of(lambda: sites.load(site_file, scheduler=scheduler, provider=provider))
+    flow = refusals.of(lambda: read(workflow))
+    priced = refusals.of(lambda: price_files.load(prices))
+    if site is not None:
+        refusals.of(lambda: checked_data(site, data))
+    if out is not None:
+        refusals.of(lambda: _writable(out))
+    refusals.check()
+    assert asked is not None and site is not None and flow is not None and priced is not None
+    share, seconds = asked
+    listed = priced.platforms if site.cloud.provider else ()
     if platforms is not None:
         wanted = platforms.split(",")
         unknown = set(wanted) - {one.name for one in listed}
@@ -79,12 +89,15 @@ def measure(
         limits = Limits(
             retries=site.retries, platforms=listed, spot=site.cloud.spot, strict=True, stop=now + seconds
         )
-        runs.begin(place, part.workflow, part.initial, limits, site)
-        link_data(place, site, data)
-        click.echo(
-            f"{len(part.workflow.tasks)} of {len(flow.tasks)} tasks on {len(kinds)} platforms", err=True
-        )
-    status = carry(place, in_json=in_json)
+        with runs.nothing_left(place):
+            runs.begin(place, part.workflow, part.initial, limits, site)
+            link_data(place, site, data)
+            click.echo(
+                f"{len(part.workflow.tasks)} of {len(flow.tasks)} tasks on {len(kinds)} platforms", err=True
+            )
+            status = carry(place, in_json=in_json)
+    else:
+        status = carry(place, in_json=in_json)
     state = runs.state_of(place)
     found = profiling.profile(state, time.time())
     target = out or place / "profile.json"
@@ -100,6 +113,19 @@ def measure(
     return 0 if found.measurements else status
 
 
+def _writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before anything is paid for."""
+    there = path.exists()
+    try:
+        path.open("ab").close()
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror}", hint="--out names a file in a directory that is there"
+        ) from None
+
+
 def _sample(text: str) -> tuple[float, float]:
     """Return the share of the tasks and the seconds that a sample may take."""
     if match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", text.strip()):
@@ -108,6 +134,8 @@ def _sample(text: str) -> tuple[float, float]:
             return share, 3600.0
     elif match := re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh])", text.strip()):
         seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
-        if seconds > 0:
+        if 0 < seconds <= 31 * 86400:
             return 1.0, seconds
-    raise UsageError(f"--sample {text}: no share and no time", hint="accepted are 5% or 1h, 30m, 90s")
+    raise UsageError(
+        f"--sample {text}: no share and no time", hint="accepted are 5% or 1h, 30m, 90s, up to 744h"
+    )

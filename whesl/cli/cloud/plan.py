@@ -72,11 +72,21 @@ def plan(
 
     from whesl.cloud import plan_inputs as planning
     from whesl.cloud.core import plan_menu
+    from whesl.cloud.input_parsing import Refusals
 
     now = time.time()
-    moments = planning.moments(deadlines, now)
-    foreseen = planning.foreseen(forecast, free, now)
-    case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
+    refusals = Refusals()
+    moments = refusals.of(lambda: planning.moments(deadlines, now))
+    foreseen = refusals.of(lambda: planning.foreseen(forecast, free, now))
+    if foreseen is None and (forecast or free):
+        foreseen = plan_menu.constant([0.0], now)  # it was refused, and there is a cluster
+    case = refusals.of(
+        lambda: planning.case(
+            workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes
+        )
+    )
+    refusals.check()
+    assert moments is not None and case is not None
     offers = list(plan_menu.menu(case, moments, probability, courses=courses, seed=seed))
     if any(one.spot is not None for one in case.prices.platforms):
         spot = planning.on_spot(case, gpu=gpu_nodes)

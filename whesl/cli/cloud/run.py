@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from whesl.cli.cloud.running import carry, chosen_directory, link_data, site_options
+from whesl.cli.cloud.running import carry, checked_data, chosen_directory, link_data, site_options
 from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
@@ -71,24 +72,45 @@ def run(
     """
     from whesl.cloud import plan_inputs as planning
     from whesl.cloud.core import plan_menu
+    from whesl.cloud.input_parsing import Refusals
+    from whesl.cloud.page import percent
     from whesl.cloud.runner import run_directory as runs
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events import Limits
     from whesl.cloud.runner.run_preparation import choose, on_cluster_alone
+    from whesl.esl.rules_file import load_rules
+    from whesl.model import home as places
+    from whesl.wire import keys
 
     place = chosen_directory(directory, workflow, "cloud")
     if not runs.started(place):
         if deadline is None:
             raise UsageError("a new run needs a deadline", hint="--deadline 12h")
-        now = time.time()
-        site = sites.load(site_file, scheduler=scheduler, provider=provider)
-        foreseen = planning.foreseen(forecast, free, now)
-        if foreseen is None and site.cluster.scheduler:
-            foreseen = plan_menu.constant([idle(site)], now)
-        case = planning.case(workflow, now, prices=prices, measured=profile, forecast=foreseen, gpu=gpu_nodes)
+        now, until_text = time.time(), deadline
+        refusals = Refusals()
+        until = refusals.of(lambda: planning.moment(until_text, now))
+        site = refusals.of(lambda: sites.load(site_file, scheduler=scheduler, provider=provider))
+        foreseen = refusals.of(lambda: planning.foreseen(forecast, free, now))
+        asked = forecast is not None or free is not None
+        if site is not None:
+            refusals.of(lambda: checked_data(site, data))
+            refusals.of(lambda: _checked_free(site, asked=asked))
+            if not asked and site.cluster.scheduler:
+                foreseen = refusals.of(lambda: plan_menu.constant([idle(site)], now))
+        for path in (*rules, *map(Path, site.rules if site else ())):
+            refusals.of(partial(load_rules, (str(path),), places.rules_cache(keys.home()), any_job=True))
+        # Where the nodes that are free were refused, the stages that need the cluster still have one.
+        cluster = asked or site is None or bool(site.cluster.scheduler)
+        known = foreseen or (plan_menu.constant([0.0], now) if cluster else None)
+        case = refusals.of(
+            lambda: planning.case(
+                workflow, now, prices=prices, measured=profile, forecast=known, gpu=gpu_nodes
+            )
+        )
+        refusals.check()
+        assert until is not None and site is not None and case is not None
         if site.cloud.spot and site.cloud.provider:
             case = planning.on_spot(case, gpu=gpu_nodes)
-        until = planning.moment(deadline, now)
         chosen = choose(case, until, probability=probability, budget=budget, hour=hour)
         limits = Limits(
             retries=site.retries,
@@ -99,26 +121,33 @@ def run(
             rules=tuple(str(path.resolve()) for path in (*rules, *map(Path, site.rules))),
         )
         initial = chosen.initial if site.cloud.provider else on_cluster_alone(chosen.initial)
-        runs.begin(place, case.workflow, initial, limits, site)
-        link_data(place, site, data)
         plan = chosen.plan
-        click.echo(
-            f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; "
-            + (
-                f"the plan costs {plan.expected_cost:.2f} {case.prices.currency}"
-                + (f", probability {plan.probability:.2f}" if plan.probability is not None else "")
-                if site.cloud.provider
-                else "on the cluster alone: what the plan leaves to a cloud has no probability"
-            ),
-            err=True,
+        said = (
+            f"the plan costs {plan.expected_cost:.2f} {case.prices.currency}"
+            + (f", probability {percent(plan.probability)}" if plan.probability is not None else "")
+            if site.cloud.provider
+            else "on the cluster alone: what the plan leaves to a cloud has no probability"
         )
-    elif budget is not None and budget != (begun := runs.setup_of(place).limits.budget):
+        with runs.nothing_left(place):
+            runs.begin(place, case.workflow, initial, limits, site)
+            link_data(place, site, data)
+            click.echo(f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; {said}", err=True)
+            return carry(place, in_json=in_json)
+    if budget is not None and budget != (begun := runs.setup_of(place).limits.budget):
         click.echo(
             f"note: the run in {place} goes on with the budget that it was begun with:"
             f" {'none' if begun is None else f'{begun:.2f}'}",
             err=True,
         )
     return carry(place, in_json=in_json)
+
+
+def _checked_free(site: Site, *, asked: bool) -> None:
+    if asked and not site.cluster.scheduler:
+        raise UsageError(
+            "--free or --forecast: there is no cluster that could have free nodes",
+            hint="--scheduler NAME, or leave them out",
+        )
 
 
 def idle(site: Site) -> float:

@@ -60,21 +60,35 @@ def chosen_directory(directory: Path | None, workflow: Path, what: str) -> Path:
 
 
 def link_data(place: Path, site: Site, data: Path | None) -> None:
-    """Have the cluster's storage use a directory of the user's for the files."""
+    """Have the storage of the first side use a directory of the user's for the files: ``checked_data``."""
     if data is None:
         return
-    if not data.is_dir():
-        raise UsageError(f"there is no directory {data}", hint="--data names where the inputs are")
-    store = Path(site.cluster.store) if site.cluster.store else place / "cluster"
+    if site.cluster.scheduler:
+        given, store = site.cluster.store, Path(site.cluster.store or place / "cluster")
+    else:
+        given, store = site.cloud.store, Path(site.cloud.store or place / "cloud")
     store.mkdir(mode=0o700, parents=True, exist_ok=True)
     link = store / "data"
     if link.is_dir() and link.resolve() == data.resolve():
         return
-    if link.is_symlink() and not site.cluster.store:
+    if link.is_symlink() and not given:
         link.unlink()  # of a run that has not started
     if link.exists() or link.is_symlink():
         raise UsageError(f"{link} is there already, and is not {data}", hint="leave --data out to use it")
     link.symlink_to(data.absolute(), target_is_directory=True)
+
+
+def checked_data(site: Site, data: Path | None) -> None:
+    """Refuse a directory of inputs that is not there, or that no side's storage can use."""
+    if data is None:
+        return
+    if not data.is_dir():
+        raise UsageError(f"there is no directory {data}", hint="--data names where the inputs are")
+    if not site.cluster.scheduler and "://" in site.cloud.store:
+        raise UsageError(
+            f"--data {data}: without a cluster the inputs lie in the cloud's storage",
+            hint=f"put them into {site.cloud.store}/data",
+        )
 
 
 def carry(place: Path, *, in_json: bool) -> int:

@@ -40,6 +40,7 @@ BACKUPS = (0.0, 0.5, 1.0)
 RESERVES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.11, 0.15, 0.2, 0.28, 0.38, 0.5)
 COURSES = 200
 _REFINED = 5
+MOST = 1_000_000  # free nodes
 LONGEST = 31 * 24 * HOUR  # seconds until a deadline
 EARLY = (0.5, 0.75, 0.875)  # shares of the time before the deadline at whose begin a plan may end, too
 
@@ -119,12 +120,8 @@ def check(case: Case, deadlines: Sequence[float]) -> None:
     wrong = []
     for deadline in deadlines:
         length = deadline - case.start
-        if -0.5 <= length <= 0:
-            wrong.append("a deadline is now")
-        elif length <= 0:
-            wrong.append(f"a deadline is in the past, by {hours_text(-length)}")
-        elif length > LONGEST:
-            wrong.append(f"a deadline of {hours_text(length)} is later than plans are made for")
+        if said := outside(length):
+            wrong.append(said)
         elif length < shortest:
             wrong.append(
                 f"a deadline of {hours_text(length)} is shorter than the critical path of"
@@ -135,6 +132,21 @@ def check(case: Case, deadlines: Sequence[float]) -> None:
             "\n".join(wrong),
             hint=f"deadlines from {hours_text(shortest)} to {hours_text(LONGEST)} from now are accepted",
         )
+
+
+def outside(length: float) -> str:
+    """Return why nothing is planned for a deadline, empty where it can be.
+
+    Args:
+        length: seconds from now.
+    """
+    if -0.5 <= length <= 0:
+        return "a deadline is now"
+    if length <= 0:
+        return f"a deadline is in the past, by {hours_text(-length)}"
+    if length > LONGEST:
+        return f"a deadline of {hours_text(length)} is later than plans are made for ({hours_text(LONGEST)})"
+    return ""
 
 
 def judged(
@@ -353,11 +365,11 @@ def constant(nodes: Sequence[float], made: float) -> FreeForecast:
     """
     row = tuple(float(number) for number in nodes)
     row = row * 3 if len(row) == 1 else row
-    finite = all(math.isfinite(number) and number >= 0 for number in row)
-    if len(row) != 3 or not finite or list(row) != sorted(row):
+    if len(row) != 3 or not all(0 <= number <= MOST for number in row) or list(row) != sorted(row):
         raise UsageError(
             f"free nodes: {', '.join(f'{number:g}' for number in nodes)}",
-            hint="accepted is one number, or three rising ones: the quantiles 10, 50 and 90 %",
+            hint="accepted is one number, or three rising ones: the quantiles 10, 50 and 90 %;"
+            f" from 0 to {MOST}",
         )
     return FreeForecast(
         made=made,

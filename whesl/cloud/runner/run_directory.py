@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import secrets
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -84,12 +86,44 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
         raise UsageError(
             f"there is a run in {directory} already", hint="another directory, or take it up again"
         )
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the run's directory {directory} cannot be made: {error.strerror}",
+            hint="--dir names a directory that can be written",
+        ) from None
     setup = Setup(run=secrets.token_hex(6), workflow=workflow, initial=initial, limits=limits, site=site)
     fresh = path.with_suffix(".new")
     file_retry.write(fresh, msgspec.json.encode(setup))
     fresh.replace(path)
     return setup
+
+
+@contextlib.contextmanager
+def nothing_left(directory: Path) -> Iterator[None]:
+    """Remove what was made in a directory when the run in it is refused before it has started.
+
+    Args:
+        directory: the run's; what was in it before stays.
+    """
+    there = directory.exists()
+    before = set(directory.iterdir()) if directory.is_dir() else set()
+    try:
+        yield
+    except (WheslError, OSError):
+        if directory.is_dir() and not started(directory):
+            for path in directory.iterdir():
+                if path in before:
+                    continue
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+            if not there:
+                with contextlib.suppress(OSError):
+                    directory.rmdir()
+        raise
 
 
 def started(directory: Path) -> bool:
@@ -211,7 +245,7 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
         shown = f"{', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
         raise UsageError(
             f"{len(missing)} inputs that no task writes are not there: {shown}",
-            hint=f"put them into {place}",
+            hint=f"--data DIR where they are, or put them into {place}",
         )
     content = hashlib.sha256(msgspec.json.encode(setup.workflow)).hexdigest()
     started = r.RunStarted(
