@@ -336,6 +336,13 @@ def test_a_budget_that_a_refusal_names_is_enough(tmp_path: Path, seconds: int) -
     assert choose(made, 12 * 3600.0, budget=float(named), courses=20).plan.expected_cost <= float(named)
 
 
+def test_a_refused_deadline_is_said_in_the_times_of_the_user(tmp_path: Path) -> None:
+    # With hours of a minute, 9 s became "a deadline of 9 min" and the path of 180 s one of 3 h.
+    (tmp_path / "w.toml").write_text(TABLE)
+    with pytest.raises(UsageError, match="deadline of 9 s is shorter than the critical path of 3 min"):
+        choose(planning.case(tmp_path / "w.toml", 0.0), 9.0, hour=60.0, courses=20)
+
+
 def test_a_cycle_is_named(tmp_path: Path) -> None:
     text = 'stage = [{name="a", tasks=1, after=["b"]}, {name="b", tasks=1, after=["a"]}]'
     assert "wait for each other" in refused(tmp_path, text, "w.toml")

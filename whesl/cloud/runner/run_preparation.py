@@ -45,6 +45,7 @@ def choose(
     Raises:
         UsageError: the deadline cannot be met at all, or no plan is within the budget.
     """
+    plan_menu.check(case, (deadline,))  # in the times of the user, not in those of longer hours
     times = HOUR / hour
     slow = slowed(case, hour)
     (offer,) = plan_menu.menu(
