@@ -154,16 +154,7 @@ class InnerFlux:
         # A process of its own: what it loads would stay in the isolator.
         command = [sys.executable, "-m", "whesl", "placement", "load", "--flux", "--act", predictions]
         try:
-            done = subprocess.run(
-                command,
-                env={**self._environ, "FLUX_URI": self._instance.uri},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=PLACE_LIMIT,
-                check=False,
-            )
+            done = self._run(command, PLACE_LIMIT)
         except (OSError, subprocess.TimeoutExpired) as error:
             LOG.warning("Flux inside this job places steps alone: %s", error)
             return
@@ -176,21 +167,25 @@ class InnerFlux:
             return False
         command = ["flux", "job", "raiseall", "-f", "--severity=0", f"--states={_ALIVE}"]
         try:
-            done = subprocess.run(
-                [*command, "cancel", "the attempt is over"],
-                env={**self._environ, "FLUX_URI": self._instance.uri},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=CANCEL_LIMIT,
-                check=False,
-            )
+            done = self._run([*command, "cancel", "the attempt is over"], CANCEL_LIMIT)
         except (OSError, subprocess.TimeoutExpired) as error:
             LOG.warning("the attempt's Flux jobs could not be cancelled: %s", error)
             return False
         # "flux-job: raised exception on 2 jobs", or "Command matched 0 jobs".
         return " 0 jobs" not in done.stdout + done.stderr
+
+    def _run(self, command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
+        """Run a command against the instance, for at most ``limit`` seconds."""
+        return subprocess.run(
+            command,
+            env={**self._environ, "FLUX_URI": self._instance.uri},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=limit,
+            check=False,
+        )
 
     # The outer's ------------------------------------------------------------------------------------
 
