@@ -87,7 +87,7 @@ def engine() -> list[Finding]:
                     group=GROUP,
                     name="pattern engine",
                     state=State.OK,
-                    version=_version(package),
+                    version=installed(package),
                     detail="; not the faster ".join([package, *why]),
                 )
             ]
@@ -104,7 +104,8 @@ def engine() -> list[Finding]:
     ]
 
 
-def _version(package: str) -> str:
+def installed(package: str) -> str:
+    """Return the version of an installed package, an empty string for none."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

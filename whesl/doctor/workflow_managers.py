@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from whesl.doctor.findings import Finding, State, ask
+from whesl.doctor.software import installed
 
 GROUP = "workflow managers"
 _NXF = re.compile(rb"NXF_VER=\$\{NXF_VER:-'?([0-9][0-9A-Za-z.-]*)'?\}")
@@ -17,7 +17,7 @@ _NO_ADAPTER = "has no adapter in this version: wrap its commands with whesl exec
 
 def maestro() -> list[Finding]:
     """Look for Maestro, which ``whesl run`` runs studies with."""
-    version = _installed("maestrowf")
+    version = installed("maestrowf")
     # The one beside our interpreter is taken first, whether its environment is activated or not.
     program = shutil.which("maestro", path=str(Path(sys.executable).parent))
     program = program or shutil.which("maestro")
@@ -43,7 +43,7 @@ def snakemake() -> list[Finding]:
 
 def parsl() -> list[Finding]:
     """Look for Parsl, which is a library."""
-    version = _installed("parsl")
+    version = installed("parsl")
     return [_finding("Parsl", State.OK, version=version, detail=_NO_ADAPTER)] if version else []
 
 
@@ -62,7 +62,7 @@ def nextflow() -> list[Finding]:
 
 
 def _other(name: str, package: str, command: str) -> list[Finding]:
-    version = _installed(package)
+    version = installed(package)
     if not version:
         answer = ask(command, "--version")
         if answer is None:
@@ -70,13 +70,6 @@ def _other(name: str, package: str, command: str) -> list[Finding]:
         # Its imports may take longer than we wait; that it is there is known anyway.
         version = answer.output.split()[-1] if answer.status == 0 and answer.output.split() else ""
     return [_finding(name, State.OK, version=version, detail=_NO_ADAPTER)]
-
-
-def _installed(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
 
 
 def _finding(name: str, state: State, *, version: str = "", detail: str = "", advice: str = "") -> Finding:

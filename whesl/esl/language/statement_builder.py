@@ -87,21 +87,21 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
 
     def visitLimit(self, ctx: Any) -> syntax.Limit:  # noqa: N802
         """Return a LIMIT clause."""
-        return syntax.Limit(_first(ctx), _number(ctx.count()), _within(ctx.within()))
+        return syntax.Limit(_word(ctx), _number(ctx.count()), _within(ctx.within()))
 
     def visitBackoff(self, ctx: Any) -> syntax.Backoff:  # noqa: N802
         """Return a BACKOFF clause."""
-        return syntax.Backoff(_first(ctx), _number(ctx.seconds()))
+        return syntax.Backoff(_word(ctx), _number(ctx.seconds()))
 
     def visitOtherwise(self, ctx: Any) -> syntax.Else:  # noqa: N802
         """Return an ELSE clause."""
         exception = ctx.exceptionName()
         action = _of(ctx.getChild(1).symbol)
-        return syntax.Else(_first(ctx), action, _word(exception) if exception is not None else None)
+        return syntax.Else(_word(ctx), action, _word(exception) if exception is not None else None)
 
     def visitRaise(self, ctx: Any) -> syntax.Raise:  # noqa: N802
         """Return a RAISE clause."""
-        return syntax.Raise(_first(ctx), _of(ctx.STRING().symbol), _severity(ctx.severity()))
+        return syntax.Raise(_word(ctx), _of(ctx.STRING().symbol), _severity(ctx.severity()))
 
     def visitDetected(self, ctx: Any) -> syntax.Detected:  # noqa: N802
         """Return a detection."""
@@ -164,12 +164,8 @@ def _terminal(node: Any) -> Word | None:
     return None if node is None else _of(node.symbol)
 
 
-def _first(ctx: Any) -> Word:
-    return _of(ctx.start)
-
-
 def _word(ctx: Any) -> Word:
-    """Return the one word of a rule."""
+    """Return the first word of a rule, of most rules the only one."""
     return _of(ctx.start)
 
 
