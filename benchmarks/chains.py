@@ -20,10 +20,10 @@ from measure import Figure, arguments, run_parts
 
 from whesl.cli.placement.chains_demo import templates
 from whesl.detect.engines import make_engine
-from whesl.detect.regex_subset import canonical
+from whesl.detect.regex_canonical_form import canonical
 from whesl.predict.chains import synthetic, template
 from whesl.predict.chains.lines import Header
-from whesl.predict.chains.stream import ChainStream, Compiled
+from whesl.predict.chains.log_stream_predictor import ChainStream, Compiled
 
 CHAINS = 50
 BLOCK = 1 << 18

@@ -29,8 +29,8 @@ from whesl.ckpt.job_launch import page_of
 from whesl.ckpt.messages import StatusAsked
 from whesl.ckpt.rank_page import Page
 from whesl.ckpt.rendezvous import Address, find
+from whesl.wire.curve_sockets import dealer
 from whesl.wire.keys import KeyPair, user_keys
-from whesl.wire.sockets import dealer
 
 AGENTS = Path(__file__).with_name("ckpt_agents.c")
 CLIENT = Path(__file__).resolve().parents[1] / "clients" / "c"

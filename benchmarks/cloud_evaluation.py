@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.experiments.cloud import deadline_calibration, observation_checks
+from whesl.experiments.cloud import observation_checks, probability_calibration
 from whesl.experiments.cloud.evaluate import ADAPTIVE, OURS, Line, Row
 from whesl.experiments.cloud.observation_checks import Rows
 from whesl.experiments.registry import Finding
@@ -46,14 +46,14 @@ def probabilities(place: Path) -> list[str]:
             continue
         found = Rows(rows(place / f"{scale}-calibration"))
         for names in (*([name] for name in found.names), found.names):
-            said, met = deadline_calibration.stated(found, names)
+            said, met = probability_calibration.stated(found, names)
             said, met = said[said >= 0.9], met[said >= 0.9]
             error = 1.96 * (met.mean() * (1 - met.mean()) / len(met)) ** 0.5
             plain = [row for name in names for row in found.of(name, ADAPTIVE)]
             ours = [row for name in names for row in found.of(name, OURS)]
             whole = sum(row.finished is not None for row in plain) / len(plain)
             cost = sum(row.cost for row in ours) / sum(row.cost for row in plain) - 1
-            low, high = deadline_calibration.LOW, deadline_calibration.HIGH
+            low, high = probability_calibration.LOW, probability_calibration.HIGH
             holds = "holds" if low <= met.mean() <= high else "does not"
             lines.append(
                 f"| {nodes} | {' and '.join(names)} | {len(met)} | {100 * said.mean():.1f} %"

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from whesl.model.errors import WheslError
-from whesl.testing import proxy_app
+from whesl.testing import stand_in_task
 from whesl.workflows import wfcommons_reader
 
 INSTANCES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "workflows" / "wfinstances"
@@ -101,7 +101,7 @@ def shrunk(source: Path, tasks: int, seconds: float, ledger: Path) -> dict[str, 
         sizes.setdefault(f"{name}.out", LEAST)
         names |= {*reads, *writes}
         lasts = max(0.1, seconds * task.seconds / longest)
-        words = proxy_app.command(lasts, ledger, reads, {file: sizes[file] for file in writes})
+        words = stand_in_task.command(lasts, ledger, reads, {file: sizes[file] for file in writes})
         specified.append(
             {
                 "id": name,
@@ -141,7 +141,7 @@ def expected(document: dict[str, Any], data: Path) -> dict[str, bytes]:
             if any(parent in left for parent in task["parents"]):
                 continue
             inputs = [contents.get(file) or (data / file).read_bytes() for file in task["inputFiles"]]
-            contents |= proxy_app.content({file: sizes[file] for file in task["outputFiles"]}, inputs)
+            contents |= stand_in_task.content({file: sizes[file] for file in task["outputFiles"]}, inputs)
             del left[name]
     return contents
 
@@ -163,7 +163,7 @@ def write_inputs(document: dict[str, Any], data: Path) -> None:
         if file["id"] not in made:
             path = data / file["id"]
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(proxy_app.content({file["id"]: file["sizeInBytes"]}, [])[file["id"]])
+            path.write_bytes(stand_in_task.content({file["id"]: file["sizeInBytes"]}, [])[file["id"]])
 
 
 def one(
@@ -231,7 +231,7 @@ def one(
 def _break(sshd: Sshd, run: Path, seconds: float, told: list[float]) -> None:
     """Kill the storage's server while a task runs in the cloud, and start it again."""
     from whesl.cloud.core.records import Domain
-    from whesl.cloud.runner import run_directory as runs
+    from whesl.cloud.runner import run_lifecycle as runs
 
     def busy() -> bool:
         with contextlib.suppress(WheslError):

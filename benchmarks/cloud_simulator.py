@@ -28,9 +28,9 @@ from whesl.cloud import plan_inputs as planning
 from whesl.cloud.core import plan_menu
 from whesl.cloud.core.records import HOUR, Domain, Measurement, Plan, Profile
 from whesl.cloud.runner import records as r
-from whesl.cloud.runner import run_directory as runs
-from whesl.cloud.runner.events import Limits
-from whesl.cloud.runner.run_preparation import choose, slowed
+from whesl.cloud.runner import run_lifecycle as runs
+from whesl.cloud.runner.events_and_commands import Limits
+from whesl.cloud.runner.plan_choice import choose, slowed
 from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import LEAST_BILLED
 from whesl.experiments.cloud import cluster as machine

@@ -23,6 +23,7 @@ from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.records.isolator import Attempt
+from whesl.wire.curve_sockets import dealer
 from whesl.wire.delivery import Inbox, Outbox, new_incarnation
 from whesl.wire.keys import KeyPair, user_keys
 from whesl.wire.messages import (
@@ -41,7 +42,6 @@ from whesl.wire.messages import (
     decode,
     encode,
 )
-from whesl.wire.sockets import dealer
 
 PATIENCE = 300.0
 WORKFLOW = "wf"

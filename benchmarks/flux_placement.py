@@ -29,7 +29,7 @@ import numpy as np
 import psutil
 from measure import Figure
 
-from whesl.predict.history import merged
+from whesl.predict.failure_history import merged
 from whesl.predict.survival import fit
 from whesl.site import plugin_paths
 from whesl.site.flux import module_loading

@@ -34,8 +34,8 @@ from whesl.lab.cluster.simulation import simulate
 from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers import swf
 from whesl.placement.easy import Easy, may_overtake, reservation
-from whesl.predict.history import History, merged
-from whesl.predict.jit import jit
+from whesl.predict.failure_history import History, merged
+from whesl.predict.numba_jit import jit
 
 YEAR = 365 * 86400.0
 JOBS = 54034

@@ -39,7 +39,7 @@ from placement_stream import (
     without_the_leader,
 )
 
-from whesl.predict.history import History
+from whesl.predict.failure_history import History
 from whesl.site.flux import module_loading
 from whesl.site.publish import risk_table
 

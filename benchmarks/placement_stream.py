@@ -27,8 +27,8 @@ import numpy as np
 from whesl.lab.cluster.simulation import simulate
 from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers import failures as readers
+from whesl.predict.failure_history import History, merged
 from whesl.predict.given_accuracy import exact, of_accuracy
-from whesl.predict.history import History, merged
 from whesl.predict.survival import fit
 
 NODES = 16

@@ -22,8 +22,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from whesl.agents.fencing.processes import TOKEN_VARIABLE, Process, of_attempt, send, until_ended
-from whesl.rjms.slurm.environment_rewriting import nodes_of
+from whesl.agents.fencing.attempt_processes import TOKEN_VARIABLE, Process, of_attempt, send, until_ended
+from whesl.rjms.slurm.attempt_environment import nodes_of
 
 HOST = "127.0.0.1"
 PATIENCE = 10.0  # seconds for srun to end

@@ -17,7 +17,7 @@ from pathlib import Path
 import hyperscan
 from measure import Figure, Part, Protected, arguments, median, run_parts, scratch
 
-from whesl.detect.regex_subset import canonical
+from whesl.detect.regex_canonical_form import canonical
 from whesl.detect.task_watch import Watch
 from whesl.esl.detections.base import Pattern, Source, Stream
 from whesl.esl.detections.log import LogDetection

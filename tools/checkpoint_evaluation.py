@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl.experiments import registry
-from whesl.lab.progress import Silent
-from whesl.lab.results.tables import markdown
+from whesl.lab.progress_protocol import Silent
+from whesl.lab.results.result_writers import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

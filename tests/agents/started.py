@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.agents.fencing.processes import TOKEN_VARIABLE
+from whesl.agents.fencing.attempt_processes import TOKEN_VARIABLE
 
 Start = Callable[..., subprocess.Popen[bytes]]
 

@@ -21,7 +21,7 @@ from tests.processes import lives
 from tests.waiting import until
 from whesl.agents import agent, lease_responder
 from whesl.agents.agent_supervisor import Agents
-from whesl.agents.fencing import processes
+from whesl.agents.fencing import attempt_processes
 from whesl.agents.lease import KernelWitness
 from whesl.agents.liveness import GRACE
 from whesl.agents.messages import (
@@ -102,7 +102,7 @@ class _Node:
             prefix=f"{place.name}.", heartbeat=0.1, limit=limit,
         )  # fmt: skip
         link.write_bytes(msgspec.json.encode(file))
-        environment = {**os.environ, processes.TOKEN_VARIABLE: f"{file.prefix}1"}
+        environment = {**os.environ, attempt_processes.TOKEN_VARIABLE: f"{file.prefix}1"}
         self.rank = psutil.Popen(["sleep", "600"], env=environment)
         # As many seconds as a lost agent waits for somebody; real ones wait for a minute.
         lost = f"from whesl.agents import agent; agent.ABANDONED = 1.0; agent.main() # {link}"
@@ -231,9 +231,11 @@ class _Ranks:
         self.states = {11: "R", 12: "T"}
         self.sent: list[tuple[int, int]] = []
 
-    def of_attempt(self, *_: object, **__: object) -> list[processes.Process]:
+    def of_attempt(self, *_: object, **__: object) -> list[attempt_processes.Process]:
         return [
-            processes.Process(pid=pid, parent=1, group=pid, session=pid, state=state, started=1, name="rank")
+            attempt_processes.Process(
+                pid=pid, parent=1, group=pid, session=pid, state=state, started=1, name="rank"
+            )
             for pid, state in self.states.items()
         ]
 
@@ -251,8 +253,8 @@ def test_every_process_that_was_stopped_in_doubt_goes_on_and_no_other(
     A child begun meanwhile was not stopped, and ran beside what may have been the next attempt.
     """
     ranks = _Ranks()
-    monkeypatch.setattr(processes, "of_attempt", ranks.of_attempt)
-    monkeypatch.setattr(processes, "send", ranks.send)
+    monkeypatch.setattr(attempt_processes, "of_attempt", ranks.of_attempt)
+    monkeypatch.setattr(attempt_processes, "send", ranks.send)
     keys = LinkKeys.generate()
     file = LinkFile(
         hosts=("127.0.0.1",), port=1, lease_port=1, keys=keys, claim="1.0", prefix="none.", heartbeat=1.0,

@@ -15,15 +15,19 @@ import pytest
 from tests import shedding
 from tests.agents.started import Start, start, token
 from tests.waiting import until
-from whesl.agents.fencing import processes
-from whesl.agents.fencing.processes import TOKEN_VARIABLE, Process
+from whesl.agents.fencing import attempt_processes
+from whesl.agents.fencing.attempt_processes import TOKEN_VARIABLE, Process
 
 __all__ = ["start", "token"]  # fixtures
 
 
 def begun(rank: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
     """Wait until a shell has become ``sleep``: then what it opens is open, and its end is heard of."""
-    until(lambda: (found := processes.read(rank.pid)) is not None and found.name == "sleep", "sleep", 30.0)
+    until(
+        lambda: (found := attempt_processes.read(rank.pid)) is not None and found.name == "sleep",
+        "sleep",
+        30.0,
+    )
     return rank
 
 
@@ -34,7 +38,7 @@ def test_a_launcher_ends_by_itself_when_its_ranks_were_killed(
     os.mkfifo(pipe)
     launcher = start(f"read x < {pipe}; exit 7", token, "srun")
     rank = begun(start(f"exec sleep 300 > {pipe}", token))
-    done = processes.kill_all(token, patience=60.0)
+    done = attempt_processes.kill_all(token, patience=60.0)
     assert (done.count, done.left, done.spared, done.forced) == (1, [], True, False)
     assert launcher.wait(120) == 7
     assert rank.wait(120) == -9
@@ -48,9 +52,9 @@ def test_the_end_of_launchers_is_told_before_the_last_look(
     launcher = start(f"read x < {pipe}; exit 7", token, "srun")
     begun(start(f"exec sleep 300 > {pipe}", token))
     happened: list[str] = []
-    look = processes.look
+    look = attempt_processes.look
 
-    def seen(*arguments: Any, **options: Any) -> processes.Look:
+    def seen(*arguments: Any, **options: Any) -> attempt_processes.Look:
         found = look(*arguments, **options)
         happened.append("something left" if found.found else "nothing left")
         return found
@@ -59,8 +63,8 @@ def test_the_end_of_launchers_is_told_before_the_last_look(
         assert launcher.wait(120) == 7
         happened.append("launchers ended")
 
-    monkeypatch.setattr(processes, "look", seen)
-    done = processes.kill_all(token, patience=60.0, launchers_ended=launchers_ended)
+    monkeypatch.setattr(attempt_processes, "look", seen)
+    done = attempt_processes.kill_all(token, patience=60.0, launchers_ended=launchers_ended)
     # Who was told looks elsewhere by himself: nothing is left to be told at the end.
     assert (done.left, done.spared) == ([], False)
     assert happened[-2:] == ["launchers ended", "nothing left"]
@@ -68,24 +72,24 @@ def test_the_end_of_launchers_is_told_before_the_last_look(
 
 def test_a_launcher_that_waits_for_ever_is_killed(start: Start, token: str) -> None:
     launcher = start("while :; do :; done", token, "srun")
-    done = processes.kill_all(token, patience=0.1)
+    done = attempt_processes.kill_all(token, patience=0.1)
     assert (done.count, done.left, done.forced) == (1, [], True)
     assert launcher.wait(120) == -9
 
 
 def test_without_patience_all_are_killed_at_once(start: Start, token: str) -> None:
     launcher = start("sleep 300", token, "srun")
-    done = processes.kill_all(token)
+    done = attempt_processes.kill_all(token)
     assert (done.spared, done.forced) == (False, True)
     assert launcher.wait(120) == -9
 
 
 def test_the_tenth_attempt_is_not_the_first(start: Start, token: str) -> None:
     tenth = start("sleep 300", f"{token}0")
-    assert processes.of_attempt(token) == []
-    assert processes.kill_all(token).count == 0
+    assert attempt_processes.of_attempt(token) == []
+    assert attempt_processes.kill_all(token).count == 0
     assert tenth.poll() is None
-    everyone = processes.of_attempt(f"{token.partition('.')[0]}.")
+    everyone = attempt_processes.of_attempt(f"{token.partition('.')[0]}.")
     assert tenth.pid in [process.pid for process in everyone]
 
 
@@ -94,10 +98,10 @@ def test_the_end_of_what_was_killed_is_seen_when_it_comes(
 ) -> None:
     # With an hour between two looks, a wait by the clock would not come back.
     for name in ("_LOOK_FIRST", "_LOOK_PATIENT", "_LOOK_LONGEST"):
-        monkeypatch.setattr(processes, name, 3600.0)
+        monkeypatch.setattr(attempt_processes, name, 3600.0)
     start("sleep 300", token)
     start("exec sleep 300", token)
-    done = processes.kill_all(token)
+    done = attempt_processes.kill_all(token)
     assert done.left == []
     assert done.count == 3
 
@@ -110,7 +114,7 @@ def test_without_descriptors_the_end_is_looked_for(
 
     monkeypatch.setattr(os, "pidfd_open", none_left)
     start("exec sleep 300", token)
-    assert processes.kill_all(token).left == []
+    assert attempt_processes.kill_all(token).left == []
 
 
 def process(pid: int, state: str, name: str = "app") -> Process:
@@ -121,7 +125,7 @@ def test_a_stopped_process_is_told_from_one_that_runs(start: Start, token: str) 
     running, stopped = start("sleep 60", token), start("sleep 60", token)
     os.kill(stopped.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, stopped.pid, os.WSTOPPED | os.WNOWAIT)
-    said = processes.stuck(lambda: processes.of_attempt(token))
+    said = attempt_processes.stuck(lambda: attempt_processes.of_attempt(token))
     assert said == f"stopped (state T): sh ({stopped.pid})"
     assert str(running.pid) not in said
 
@@ -134,18 +138,18 @@ def test_a_stopped_keeper_of_tasks_is_seen_though_it_is_none_of_them(
     above = tmp_path / name
     above.write_bytes(Path("/bin/sh").read_bytes())
     above.chmod(0o700)
-    script = f"{processes.TOKEN_VARIABLE}={token} sleep 60 & echo; wait"
+    script = f"{attempt_processes.TOKEN_VARIABLE}={token} sleep 60 & echo; wait"
     with subprocess.Popen([above, "-c", script], stdout=subprocess.PIPE) as parent:
         try:
             assert parent.stdout is not None
             parent.stdout.readline()
             os.kill(parent.pid, signal.SIGSTOP)
             os.waitid(os.P_PID, parent.pid, os.WSTOPPED | os.WNOWAIT)
-            found = until(lambda: processes.of_attempt(token), "the rank", 30.0)
+            found = until(lambda: attempt_processes.of_attempt(token), "the rank", 30.0)
             assert len(found) == 1
-            said = processes.stuck(lambda: processes.of_attempt(token))
+            said = attempt_processes.stuck(lambda: attempt_processes.of_attempt(token))
         finally:
-            processes.kill_all(token)
+            attempt_processes.kill_all(token)
             parent.kill()
     assert said == (f"stopped (state T): slurmstepd ({parent.pid})" if name == "slurmstepd" else "")
 
@@ -153,19 +157,21 @@ def test_a_stopped_keeper_of_tasks_is_seen_though_it_is_none_of_them(
 def test_who_only_happens_to_wait_inside_the_kernel_is_not_stuck() -> None:
     looks = [[process(1, "D"), process(2, "D")], [process(1, "D"), process(2, "S")], [process(1, "D")]]
     waited: list[float] = []
-    said = processes.stuck(lambda: looks.pop(0), wait=waited.append)
+    said = attempt_processes.stuck(lambda: looks.pop(0), wait=waited.append)
     assert said == "waiting inside the kernel (state D): app (1)"
-    assert sum(waited) == pytest.approx(processes.WAITING_FOR)
+    assert sum(waited) == pytest.approx(attempt_processes.WAITING_FOR)
 
 
 def test_where_everything_runs_nothing_is_waited_for() -> None:
     waited: list[float] = []
-    assert processes.stuck(lambda: [process(1, "S"), process(2, "R")], wait=waited.append) == ""
+    assert attempt_processes.stuck(lambda: [process(1, "S"), process(2, "R")], wait=waited.append) == ""
     assert waited == []
 
 
 def test_many_stuck_processes_are_told_in_one_line() -> None:
-    said = processes.stuck(lambda: [process(pid, "T") for pid in range(1, 129)], wait=lambda _seconds: None)
+    said = attempt_processes.stuck(
+        lambda: [process(pid, "T") for pid in range(1, 129)], wait=lambda _seconds: None
+    )
     assert said.endswith("app (4) and 124 more") and "\n" not in said
 
 
@@ -176,7 +182,7 @@ def test_a_process_in_the_midst_of_its_start_is_not_missed(token: str) -> None:
             ["/bin/sh", "-c", "sleep 60"], env={TOKEN_VARIABLE: token}, start_new_session=True
         )
         try:
-            assert token.encode() in (processes.environment_of(child.pid) or b"")
+            assert token.encode() in (attempt_processes.environment_of(child.pid) or b"")
         finally:
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
@@ -184,24 +190,24 @@ def test_a_process_in_the_midst_of_its_start_is_not_missed(token: str) -> None:
 
 def test_what_has_no_environment_for_good_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program started without one, a zombie; what has neither that nor a command line, once only."""
-    monkeypatch.setattr(processes, "EXEC_TIMEOUT", 3600.0)
+    monkeypatch.setattr(attempt_processes, "EXEC_TIMEOUT", 3600.0)
     cleared = subprocess.Popen(["/bin/sleep", "60"], env={}, start_new_session=True)
     dead = subprocess.Popen(["/bin/true"], env={})
     os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
     try:
-        assert processes.environment_of(cleared.pid) == b""
-        assert not processes.environment_of(dead.pid)
-        monkeypatch.setattr(processes, "EXEC_TIMEOUT", 0.0)
-        monkeypatch.setattr(processes, "command_line", lambda pid: b"")
-        monkeypatch.setattr(processes, "_bare", known := set[int]())
-        assert processes.environment_of(cleared.pid) == b"" and known == {cleared.pid}
-        monkeypatch.setattr(processes, "command_line", None)  # calling it would be a TypeError
-        assert processes.environment_of(cleared.pid) == b""
+        assert attempt_processes.environment_of(cleared.pid) == b""
+        assert not attempt_processes.environment_of(dead.pid)
+        monkeypatch.setattr(attempt_processes, "EXEC_TIMEOUT", 0.0)
+        monkeypatch.setattr(attempt_processes, "command_line", lambda pid: b"")
+        monkeypatch.setattr(attempt_processes, "_bare", known := set[int]())
+        assert attempt_processes.environment_of(cleared.pid) == b"" and known == {cleared.pid}
+        monkeypatch.setattr(attempt_processes, "command_line", None)  # calling it would be a TypeError
+        assert attempt_processes.environment_of(cleared.pid) == b""
     finally:
         cleared.kill()
         cleared.wait()
         dead.wait()
-    assert processes.environment_of(dead.pid) is None
+    assert attempt_processes.environment_of(dead.pid) is None
 
 
 def test_what_looks_like_a_zombie_and_lives_is_ended(start: Start, token: str, tmp_path: Path) -> None:
@@ -211,7 +217,7 @@ def test_what_looks_like_a_zombie_and_lives_is_ended(start: Start, token: str, t
     until(beats.exists, "the thread that lives", 30.0)
     status = Path(f"/proc/{rank.pid}/stat")
     until(lambda: status.read_text().rpartition(")")[2].split()[0] == "Z", "its first one's end", 30.0)
-    assert processes.kill_all(token).left == []
+    assert attempt_processes.kill_all(token).left == []
     before = beats.stat().st_size
     time.sleep(0.3)  # it would beat six times
     assert beats.stat().st_size == before
@@ -236,7 +242,7 @@ def test_a_child_that_came_after_the_listing_is_not_missed(
         return found
 
     monkeypatch.setattr(os, "listdir", listed)
-    done = processes.kill_all(token)
+    done = attempt_processes.kill_all(token)
     assert (done.count, done.left) == (1, [])
-    child = processes.read(int(forked.read_text()))
+    child = attempt_processes.read(int(forked.read_text()))
     assert child is None or child.state == "Z"

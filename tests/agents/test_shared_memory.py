@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.agents.started import token
-from whesl.agents.fencing import processes, shm_cleanup
-from whesl.agents.fencing.processes import TOKEN_VARIABLE
+from whesl.agents.fencing import attempt_processes, shm_cleanup
+from whesl.agents.fencing.attempt_processes import TOKEN_VARIABLE
 
 __all__ = ["token"]  # a fixture
 
@@ -70,7 +70,7 @@ def test_what_killed_ranks_had_mapped_is_removed(memory: Memory, token: str) -> 
     mine = [memory.file("vader_segment.host.0."), memory.file("ucx_shm_posix_"), memory.file("nccl-")]
     memory.process(*mine, token=token)
     memory.process(*mine[:1], token=token)
-    assert processes.kill_all(token).left == []
+    assert attempt_processes.kill_all(token).left == []
     assert [path for path in mine if path.exists()] == []
 
 
@@ -80,7 +80,7 @@ def test_whatever_is_not_surely_theirs_stays(memory: Memory, token: str) -> None
     unmapped, others = memory.file("vader_segment.host.0."), memory.file("psm2_shm.", 0o666)
     memory.process(shared, data, checkpoint, others, token=token)
     beside = memory.process(shared)
-    assert processes.kill_all(token).left == []
+    assert attempt_processes.kill_all(token).left == []
     assert all(path.exists() for path in (shared, data, checkpoint, unmapped, others))
     assert beside.poll() is None
 

@@ -25,7 +25,7 @@ from whesl.agents.liveness import (
 )
 from whesl.agents.messages import TO_AGENT, Beat, Kill, LinkFile
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.model import decoding
+from whesl.model import decode_errors
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.port import StepRequest
 from whesl.wire.agent_link import LinkClient
@@ -240,7 +240,7 @@ class Played:
         self.agents = Agents(
             directory.link, allocation, ("n2",), "n1", "c", "p.", heartbeat=0.5, limit=LIMIT, now=100.0
         )
-        file = decoding.load(directory.link, LinkFile)
+        file = decode_errors.load(directory.link, LinkFile)
         assert file is not None
         self._file = file
         self.facts: list[Any] = []

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.agents.fencing import slurm_step_processes
-from whesl.agents.fencing.processes import Process
+from whesl.agents.fencing.attempt_processes import Process
 from whesl.agents.fencing.slurm_step_processes import belonging, below, children_of, named, of_cgroup, own
 
 

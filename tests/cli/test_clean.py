@@ -15,8 +15,8 @@ import pytest
 
 from tests.waiting import until
 from whesl.cli.manage.clean import Found, choose, survey
-from whesl.isolator.task import leftover_directories
-from whesl.isolator.task.leftover_directories import Leftover, standing
+from whesl.isolator.task import ended_task_removal
+from whesl.isolator.task.ended_task_removal import Leftover, standing
 from whesl.isolator.task.taskdir import Result
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
@@ -125,27 +125,27 @@ def test_a_directory_goes_with_all_that_is_in_it_and_links_are_not_followed(tmp_
     (precious / "data").write_text("42")
     (path / "attempt-1" / "link").symlink_to(precious)
     (path / "bin").symlink_to(precious)
-    weighed = leftover_directories.look(path, {})
+    weighed = ended_task_removal.look(path, {})
     assert (weighed.task, weighed.files, weighed.why) == ("flow/first", 5, "")
     assert weighed.size >= 10_000
-    assert leftover_directories.remove(path, None) == ""
+    assert ended_task_removal.remove(path, None) == ""
     assert not path.exists()
     assert (precious / "data").read_text() == "42"
 
 
 def test_a_task_that_begins_meanwhile_stays(tmp_path: Path) -> None:
     path = made(tmp_path, "flow", "first")
-    assert leftover_directories.look(path, {}).why == ""
+    assert ended_task_removal.look(path, {}).why == ""
     held = os.open(path / "lock", os.O_RDWR)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert leftover_directories.remove(path, None) == "its isolator runs"
+        assert ended_task_removal.remove(path, None) == "its isolator runs"
         assert (path / "attempt-1" / "stdout").exists()
     finally:
         os.close(held)
     (path / "result.json").unlink()  # a new start takes the old result away
     (path / "job.json").touch()
-    assert leftover_directories.remove(path, TaskState.COMPLETED) == "no end of it is known"
+    assert ended_task_removal.remove(path, TaskState.COMPLETED) == "no end of it is known"
     assert (path / "attempt-1" / "stdout").exists()
 
 
@@ -159,9 +159,9 @@ def test_what_was_interrupted_can_be_taken_up_again(tmp_path: Path, monkeypatch:
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "rmtree", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            leftover_directories.remove(path, None)
-    assert leftover_directories.look(path, {}).why == ""
-    assert leftover_directories.remove(path, None) == ""
+            ended_task_removal.remove(path, None)
+    assert ended_task_removal.look(path, {}).why == ""
+    assert ended_task_removal.remove(path, None) == ""
     assert not path.exists()
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.coordinator.world import World
-from whesl.coordinator.client import unregistered_jobs
+from whesl.coordinator.client import unregistered_job_requeue
 from whesl.coordinator.client.journal_state import Known
-from whesl.coordinator.client.unregistered_jobs import LostStarts
+from whesl.coordinator.client.unregistered_job_requeue import LostStarts
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
 from whesl.workflows.submit.once import Ledger, Submission
@@ -46,7 +46,7 @@ class Site:
         directory.mkdir(parents=True)
         Ledger(directory, "w/a").write(Submission(number=1, job="42"))
         known = lambda _home, _since: Known(state=self.coordinator.state)  # noqa: E731 - a stand-in
-        monkeypatch.setattr(unregistered_jobs, "known_state", known)
+        monkeypatch.setattr(unregistered_job_requeue, "known_state", known)
         self.scheduler = Scheduler(**options)
         self.said: list[str] = []
         self.starts = LostStarts(home, "w", self.scheduler, 60, self.said.append)  # type: ignore[arg-type]  # what is used of it

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.coordinator.world import World
-from whesl.coordinator.client import unheard_tasks
+from whesl.coordinator.client import unheard_task_outcomes
 from whesl.coordinator.client.journal_state import Known
 from whesl.model.errors import TransientError
 from whesl.model.states import JobState, TaskState
@@ -26,9 +26,9 @@ def test_what_was_heard_or_has_ended_is_not_asked_about() -> None:
     world = World()
     world.workflow()
     world.register("a")
-    assert "w/a" not in unheard_tasks.unheard(world.state, "w")
-    assert "w/b" in unheard_tasks.unheard(world.state, "w")
-    assert unheard_tasks.unheard(world.state, "other") == ()
+    assert "w/a" not in unheard_task_outcomes.unheard(world.state, "w")
+    assert "w/b" in unheard_task_outcomes.unheard(world.state, "w")
+    assert unheard_task_outcomes.unheard(world.state, "other") == ()
 
 
 def test_only_sure_ends_are_told() -> None:
@@ -40,7 +40,7 @@ def test_only_sure_ends_are_told() -> None:
         "3": record("3", JobState.CANCELLED),
         "4": record("4", JobState.CANCELLED, nodes=("n1",), exit_code=15),
     }
-    told = {command.target: command.arguments for command in unheard_tasks.ends(jobs, records)}
+    told = {command.target: command.arguments for command in unheard_task_outcomes.ends(jobs, records)}
     assert told == {
         "w/0": {"job": "0", "state": "NODE_FAIL", "word": "NODE_FAIL", "exit_code": "-1"},
         "w/4": {"job": "4", "state": "CANCELLED", "word": "CANCELLED", "exit_code": "15"},
@@ -62,7 +62,7 @@ def test_what_has_no_job_has_ended_with_its_manager() -> None:
     }
     told = {
         command.target: (command.arguments["state"], command.arguments["word"])
-        for command in unheard_tasks.never_submitted(submissions)
+        for command in unheard_task_outcomes.never_submitted(submissions)
     }
     assert told == {
         "w/refused": ("FAILED", "it was not submitted: sbatch: invalid partition specified: debug"),
@@ -73,7 +73,7 @@ def test_what_has_no_job_has_ended_with_its_manager() -> None:
 def test_tasks_without_a_job_do_not_stay_registered_for_ever() -> None:
     world = World()
     world.workflow()
-    for command in unheard_tasks.never_submitted(
+    for command in unheard_task_outcomes.never_submitted(
         {"w/a": Submission(number=1, refused="no such partition"), "w/b": None}
     ):
         world.tell("cli-9", command)
@@ -130,10 +130,10 @@ def test_the_record_of_submissions_names_the_job(
         said.append(message)
         return Reply(ok=True)
 
-    monkeypatch.setattr(unheard_tasks, "known_state", lambda _home: Known(state=world.state, seq=0))
-    monkeypatch.setattr(unheard_tasks, "scheduler", lambda _name: Manager(answers))
-    monkeypatch.setattr(unheard_tasks, "ensure_running", lambda _home: None)
-    monkeypatch.setattr(unheard_tasks, "request", request)
-    unheard_tasks.tell(tmp_path, WORKFLOW, "slurm", {"w/a", "w/b", "w/c_3"})
+    monkeypatch.setattr(unheard_task_outcomes, "known_state", lambda _home: Known(state=world.state, seq=0))
+    monkeypatch.setattr(unheard_task_outcomes, "scheduler", lambda _name: Manager(answers))
+    monkeypatch.setattr(unheard_task_outcomes, "ensure_running", lambda _home: None)
+    monkeypatch.setattr(unheard_task_outcomes, "request", request)
+    unheard_task_outcomes.tell(tmp_path, WORKFLOW, "slurm", {"w/a", "w/b", "w/c_3"})
     ended = [(command.target, command.arguments["job"]) for command in said]
     assert ended == [("w/a", "42"), ("w/c_3", "43_3")] * answers

@@ -18,7 +18,7 @@ from whesl.cloud import plan_inputs as planning
 from whesl.cloud import prices
 from whesl.cloud.core.records import HOUR, Domain, FreeForecast, Measurement, Profile
 from whesl.cloud.plan_inputs import moments
-from whesl.cloud.runner.run_preparation import choose
+from whesl.cloud.runner.plan_choice import choose
 from whesl.cloud.workflow.read import read
 from whesl.model.errors import UsageError
 

@@ -12,11 +12,11 @@ from whesl.coordinator.client import offline_welcome
 from whesl.coordinator.client.journal_state import journal_file
 from whesl.isolator.offline_configuration import read_configuration
 from whesl.journal import Journal
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import TransientError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.wire.client import CoordinatorClient
 from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Register
 from whesl.wire.spool import spool

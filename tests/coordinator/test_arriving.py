@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tests.coordinator.world import World
 from whesl.coordinator.core import machine
-from whesl.coordinator.core.events import Arrived, HeartbeatsArrived, Journal
+from whesl.coordinator.core.events_and_commands import Arrived, HeartbeatsArrived, Journal
 from whesl.coordinator.core.machine import events_of
 from whesl.coordinator.core.state import State
 from whesl.model.states import TaskState

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.coordinator.world import World
-from whesl.coordinator.core import ownership_contest
+from whesl.coordinator.core import contested_claims
 from whesl.coordinator.json_views import health_view
 from whesl.model.states import JobState, TaskState
 from whesl.wire.messages import Command, Finished, Welcome
@@ -17,7 +17,7 @@ def claim(world: World, seconds: float, *alive: str) -> tuple[str, Welcome]:
         return [each for to, each in world.sent if to == peer and isinstance(each, Welcome)][-1]
 
     welcome = answer()
-    for _ in range(int(seconds / ownership_contest.AGAIN)):
+    for _ in range(int(seconds / contested_claims.AGAIN)):
         if not welcome.again:
             break
         world.wait(welcome.again, *alive)
@@ -40,7 +40,7 @@ def test_a_manager_s_answer_that_cannot_be_written_down_is_waited_for(world: Wor
     world.register("a")
     world.ports.fake.put("job-a", JobState.FAILED, raw_state="FAILED")
     world.full = True
-    _, welcome = claim(world, 1.5 * ownership_contest.LIMIT)
+    _, welcome = claim(world, 1.5 * contested_claims.LIMIT)
     assert not welcome.admitted and welcome.again
     world.full = False
     peer, welcome = claim(world, 30)
@@ -54,7 +54,7 @@ def test_a_manager_that_answers_again_is_believed_at_once(world: World) -> None:
     world.ports.fake.put("job-a", JobState.FAILED, raw_state="FAILED")
     world.ports.fake.silent = 10_000
     world.wait(60)  # silent
-    claim(world, ownership_contest.LIMIT - 2 * ownership_contest.AGAIN)
+    claim(world, contested_claims.LIMIT - 2 * contested_claims.AGAIN)
     world.wait(15)  # its isolator's next message is lost
     world.ports.fake.silent = 0
     for _ in range(30):
@@ -87,7 +87,7 @@ def test_a_manager_that_cannot_be_asked_is_named_with_the_way_out(world: World) 
     world.wait(60)  # silent
     assert world.task("a").state is TaskState.UNOBSERVED
     world.ports.fake.silent = 10_000
-    peer, welcome = claim(world, 2 * ownership_contest.LIMIT)
+    peer, welcome = claim(world, 2 * contested_claims.LIMIT)
     assert not welcome.admitted and not welcome.again
     assert "no answer" in welcome.reason and "whesl cancel w/a" in welcome.reason
     (said,) = health_view(world.state, {}, 0)["unreachable"]

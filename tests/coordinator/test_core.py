@@ -12,10 +12,10 @@ from tests.journals import rebuild, report
 from whesl.coordinator.core.state import Outcome, Settings
 from whesl.coordinator.json_views import task_view
 from whesl.esl.spec import Entity, Operation, ResourceKind
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.wire.messages import (
     AnyMessage,

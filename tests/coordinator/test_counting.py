@@ -6,7 +6,7 @@ import msgspec
 
 from tests.coordinator.world import SPAN, World, exception, raised, spec, step
 from tests.journals import report
-from whesl.coordinator.core.events import Arrived
+from whesl.coordinator.core.events_and_commands import Arrived
 from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.spec import Entity, Operation, ResourceKind
 from whesl.wire.messages import (

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.coordinator.world import FULL, World, raised
 from tests.journals import rebuild, report
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.wire.messages import (
     Command,

@@ -31,11 +31,11 @@ from whesl.esl.spec import (
     Spec,
 )
 from whesl.journal import JournalError
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import UsageError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.wire.client import CoordinatorClient, request
 from whesl.wire.endpoint import endpoint_file, read_endpoint, write_endpoint
 from whesl.wire.keys import private_directory
@@ -356,7 +356,7 @@ def test_a_command_told_twice_is_done_once(home: Path) -> None:
 
 
 def test_ports_are_found_by_name() -> None:
-    from whesl.coordinator.effects.ports import InstalledPorts
+    from whesl.coordinator.effects.scheduler_and_manager_lookup import InstalledPorts
 
     with pytest.raises(UsageError):
         InstalledPorts().scheduler("nonsense", {})

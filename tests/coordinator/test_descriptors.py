@@ -15,7 +15,7 @@ import pytest
 from tests.waiting import until
 from whesl.coordinator.client import start
 from whesl.coordinator.daemon import Daemon
-from whesl.coordinator.effects.ports import InstalledPorts
+from whesl.coordinator.effects.scheduler_and_manager_lookup import InstalledPorts
 from whesl.coordinator.file_limit import RESERVED, raise_limit
 from whesl.wire.keys import private_directory
 

@@ -8,9 +8,9 @@ from tests.coordinator.world import World, done, exception, raised, spec
 from tests.journals import report
 from whesl.coordinator.json_views import task_view
 from whesl.esl.spec import Level, Otherwise
+from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.testing.world import START
 from whesl.wire.messages import (

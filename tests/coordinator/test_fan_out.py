@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.coordinator.world import World, done
 from whesl.coordinator.core import machine
-from whesl.coordinator.core.events import Arrived, Journal, Send, Tell
+from whesl.coordinator.core.events_and_commands import Arrived, Journal, Send, Tell
 from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
+from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.records.coordinator import Configured
 from whesl.wire.messages import Finished, Reconfigure, Welcome

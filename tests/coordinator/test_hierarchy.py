@@ -11,10 +11,10 @@ from whesl.coordinator.core.changes.apply_record import apply
 from whesl.coordinator.core.dependents_and_names import dependents, identify
 from whesl.coordinator.core.recovery.dependent_reconfiguration import configure_by_change
 from whesl.coordinator.core.state import State
-from whesl.coordinator.core.transition import Transition
+from whesl.coordinator.core.transition_context import Transition
 from whesl.esl.spec import Spec
+from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.wire.messages import Register
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whesl.coordinator.core.events import JobSeen, LookAtJob
+from whesl.coordinator.core.events_and_commands import JobSeen, LookAtJob
 from whesl.coordinator.core.state import State
 from whesl.coordinator.effects.manager_calls import Calls, Workers
 from whesl.coordinator.effects.recovery_steps import look_at_jobs

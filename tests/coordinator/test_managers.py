@@ -17,7 +17,7 @@ import pytest
 from tests.coordinator.daemons import Isolator, until, whesl
 from tests.processes import words
 from whesl.coordinator.client import start
-from whesl.coordinator.effects.ports import InstalledPorts
+from whesl.coordinator.effects.scheduler_and_manager_lookup import InstalledPorts
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms import cluster_environment, manager_table
 from whesl.testing.slurmbed import SlurmBed

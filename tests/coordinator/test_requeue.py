@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from whesl.coordinator.core.events import Requeue, RequeueEnded
+from whesl.coordinator.core.events_and_commands import Requeue, RequeueEnded
 from whesl.coordinator.effects.recovery_steps import carry_out
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState

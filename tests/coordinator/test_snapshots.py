@@ -33,9 +33,9 @@ from whesl.coordinator.storage.restore import reopen
 from whesl.coordinator.storage.snapshots import Kept, Reader, pieces
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, SnapshotError
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.model.task_configuration import Configuration
 from whesl.wire.messages import RecoveryDone
 
 PATIENCE = 60.0

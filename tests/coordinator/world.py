@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from whesl.coordinator.core.events import (
+from whesl.coordinator.core.events_and_commands import (
     Arrived,
     Event,
     Send,
@@ -36,11 +36,11 @@ from whesl.esl.spec import (
     ResourceKind,
     Spec,
 )
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.rjms.port import Scheduler
 from whesl.testing.world import START, KilledError, MemoryJournal, StandInScheduler

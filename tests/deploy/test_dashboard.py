@@ -21,7 +21,7 @@ from whesl.coordinator.core.state import State
 from whesl.coordinator.counters import BOUNDS, Snapshot
 from whesl.coordinator.metrics import LatestSnapshot
 from whesl.site.publish.node_change_records import Failed, JobSeen, What, WouldNot
-from whesl.site.slurm.metrics import Figures
+from whesl.site.slurm.placement_metrics import Figures
 from whesl.site.slurm.placement_service import Status
 from whesl.testing.free_ports import free_ports
 from whesl.wire.metrics_server import MetricsServer

@@ -120,7 +120,7 @@ def served() -> set[str]:
     names: set[str] = set()
     for path in (
         ROOT / "whesl" / "coordinator" / "metrics.py",
-        ROOT / "whesl" / "site" / "slurm" / "metrics.py",
+        ROOT / "whesl" / "site" / "slurm" / "placement_metrics.py",
     ):
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):

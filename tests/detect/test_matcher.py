@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whesl.detect import engines
 from whesl.detect.matcher import EXCERPT, Match, Matcher, compile_patterns
-from whesl.detect.regex_subset import PatternError, canonical
+from whesl.detect.regex_canonical_form import PatternError, canonical
 from whesl.esl.detections.base import Pattern
 from whesl.model.errors import UsageError
 

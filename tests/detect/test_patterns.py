@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from whesl.detect.regex_subset import MAX_LITERAL, PatternError, canonical
+from whesl.detect.regex_canonical_form import MAX_LITERAL, PatternError, canonical
 from whesl.esl.detections.base import Pattern
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.detect.regex_subset import PatternError
+from whesl.detect.regex_canonical_form import PatternError
 from whesl.detect.task_watch import SKIM_SIZE, Watch
 from whesl.esl.detections.base import Pattern, Source, Stream
 from whesl.esl.detections.disk import DiskDetection, DiskMetric, Usage

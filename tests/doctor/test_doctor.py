@@ -18,15 +18,15 @@ import pytest
 from tests.conftest import need_flux
 from tests.waiting import until
 from whesl.doctor import (
-    findings,
     flux,
     host_and_home,
+    probe_runner,
     resource_managers,
     slurm_settings,
     software,
     workflow_managers,
 )
-from whesl.doctor.findings import Answer, Finding, State, ask, examine, version_tuple
+from whesl.doctor.probe_runner import Answer, Finding, State, ask, examine, version_tuple
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.slurmbed import SlurmBed
 
@@ -326,7 +326,7 @@ def test_the_scheduler_module_of_placement(place: Path) -> None:
 @pytest.mark.flux
 def test_a_real_flux(monkeypatch: pytest.MonkeyPatch) -> None:
     need_flux()
-    monkeypatch.setattr(findings, "COMMAND_LIMIT", 60.0)
+    monkeypatch.setattr(probe_runner, "COMMAND_LIMIT", 60.0)
     assert only(flux.commands()).version
     assert only(flux.bindings()).state is State.OK
     with FluxBed(nodes=2) as bed:
@@ -477,7 +477,7 @@ def test_commands_are_executable_in_these_tests(place: Path) -> None:
 
 @pytest.mark.slurm
 def test_a_real_slurm(slurm: SlurmBed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "COMMAND_LIMIT", 60.0)
+    monkeypatch.setattr(probe_runner, "COMMAND_LIMIT", 60.0)
     monkeypatch.setenv("SLURM_CONF", slurm.environment["SLURM_CONF"])
     finding = only(resource_managers.slurm())
     assert (finding.state, finding.version[:2].isdigit()) == (State.OK, True), finding

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from whesl.doctor import home_filesystem
-from whesl.doctor.findings import Finding, State
+from whesl.doctor.probe_runner import Finding, State
 from whesl.locking import mounts
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from whesl.doctor import login, resource_managers, slurm_settings
-from whesl.doctor.findings import Finding, State
+from whesl.doctor.probe_runner import Finding, State
 from whesl.rjms.slurm import records
 
 GOOD = """\

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.esl.corpus import HEADER
 from whesl import esl
-from whesl.detect.regex_subset import canonical
+from whesl.detect.regex_canonical_form import canonical
 from whesl.esl.detections.base import Pattern
 from whesl.esl.language import pattern_checks
 from whesl.esl.language.pattern_checks import MAX_COUNTED_IN_FILE, MAX_NESTED, PatternCheck

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Result, TaskDir
-from whesl.model import decoding, file_retry
+from whesl.model import decode_errors, file_retry
 from whesl.model.states import TaskState
 from whesl.rjms import cluster_environment
 from whesl.wire.keys import user_keys, write_private
@@ -161,11 +161,11 @@ def test_a_call_that_fails_changes_nothing(
     assert user_keys(home) == keys
     assert (directory.newest_attempt(), directory.claim_of(1)) == (1, "mine")
     assert taskdir.read_status(directory.status(1)) == 0
-    assert decoding.load(directory.result_file, Result) == Result(
+    assert decode_errors.load(directory.result_file, Result) == Result(
         code=0, state=TaskState.COMPLETED, reason="", claim="mine"
     )
     file_retry.remove(directory.result_file)
-    assert decoding.load(directory.result_file, Result) is None
+    assert decode_errors.load(directory.result_file, Result) is None
 
 
 def test_an_attempt_that_cannot_be_seen_is_not_started_again(

@@ -27,12 +27,12 @@ from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.journal import Clock, Journal, JournalError, Record, snapshot
 from whesl.journal.database import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
-from whesl.model import decoding
-from whesl.model.decoding import UNDECODABLE
+from whesl.model import decode_errors
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.records import coordinator as records
 from whesl.report.collection import gather
-from whesl.report.summary import summarise
+from whesl.report.report_builder import summarise
 from whesl.wire.endpoint import endpoint_file, read_endpoint
 from whesl.wire.messages import RecoveryRequest
 from whesl.workflows.submit import bad_nodes_file, once
@@ -226,7 +226,7 @@ def files(data: bytes) -> None:
         directory.make()
         for kind in (Job, Result, LinkFile):
             directory.job_file.write_bytes(data)
-            decoding.load(directory.job_file, kind)
+            decode_errors.load(directory.job_file, kind)
         directory.lock_file.write_bytes(data)
         assert directory.owner() is None
         directory.attempt(1).mkdir()

@@ -9,7 +9,7 @@ from whesl import esl
 from whesl.esl.diagnostics import CODES, lines_of, render
 from whesl.esl.spec import Spec
 from whesl.esl.tools import formatting, sentences
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 
 _WORDS = (
     "DECLARE ENTITY JOB, WMS, SCHEDULER, DEPENDENT_JOB\n",

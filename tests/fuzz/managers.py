@@ -13,11 +13,11 @@ from tests.fuzz.harness import Harness, text_of
 from whesl.local.channel import Channel, ChannelClosedError
 from whesl.model.errors import CouldNotObserveError, WheslError
 from whesl.rjms import hostlist
-from whesl.rjms.flux import bridge
+from whesl.rjms.flux import bridge_client
 from whesl.rjms.flux import records as flux_records
 from whesl.rjms.flux.allocation import FluxAllocation
 from whesl.rjms.shims.flux_rewriting import idset
-from whesl.rjms.slurm import environment_rewriting, pyslurm_client, records, states
+from whesl.rjms.slurm import attempt_environment, pyslurm_client, records, states
 from whesl.rjms.slurm.command import failure
 
 
@@ -39,7 +39,7 @@ def slurm(data: bytes) -> None:
     assert isinstance(failure("squeue", 1, text), WheslError)
     variables = dict(line.partition("=")[::2] for line in text.splitlines())
     with contextlib.suppress(CouldNotObserveError):
-        environment_rewriting.for_nodes(environment_rewriting.nodes_of(variables), variables)
+        attempt_environment.for_nodes(attempt_environment.nodes_of(variables), variables)
 
 
 def hostlists(data: bytes) -> None:
@@ -88,7 +88,7 @@ def flux(data: bytes) -> None:
     text = text_of(data)
     flux_records.nodes_in(text, _NAMES)
     flux_records.ranks_of(text)
-    assert isinstance(bridge.failure("look", 2, text), WheslError)
+    assert isinstance(bridge_client.failure("look", 2, text), WheslError)
     for message in said:
         with contextlib.suppress(CouldNotObserveError):
             flux_records.job_record(message, _NAMES, {1})

@@ -13,14 +13,14 @@ from whesl.agents import messages
 from whesl.coordinator import json_views
 from whesl.coordinator.core import machine as coordinator
 from whesl.coordinator.core.changes import apply_record
-from whesl.coordinator.core.events import Arrived
-from whesl.coordinator.core.events import Journal as CoordinatorJournal
-from whesl.coordinator.core.events import Started as CoordinatorStarted
+from whesl.coordinator.core.events_and_commands import Arrived
+from whesl.coordinator.core.events_and_commands import Journal as CoordinatorJournal
+from whesl.coordinator.core.events_and_commands import Started as CoordinatorStarted
 from whesl.coordinator.core.state import Settings, State
 from whesl.isolator.core import machine as isolator
-from whesl.isolator.core.events import AttemptStarted, CoordinatorMessage, Started
-from whesl.isolator.core.events import Journal as IsolatorJournal
-from whesl.model.decoding import UNDECODABLE
+from whesl.isolator.core.events_and_commands import AttemptStarted, CoordinatorMessage, Started
+from whesl.isolator.core.events_and_commands import Journal as IsolatorJournal
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.records import coordinator as records
 from whesl.records import of_coordinator, of_isolator
 from whesl.wire.agent_link import LINK_VERSION, _Codec

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.fuzz.harness import Harness, text_of
 from whesl.model.errors import WheslError
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.batch import script as scripts
 from whesl.workflows.batch.manager import Batch
 from whesl.workflows.maestro import study
@@ -34,7 +34,7 @@ def maestro(data: bytes) -> None:
         wrapped = Maestro().fluxify(text, Path("/w/study.yaml"), _OPTIONS).text
     except WheslError:
         return
-    if not wrap.is_wrapped(text) and "WHESL" not in text:
+    if not script_wrapping.is_wrapped(text) and "WHESL" not in text:
         assert Maestro().undo(wrapped, Path("/w/study.yaml")) == text
 
 
@@ -49,14 +49,14 @@ def batch(data: bytes) -> None:
     try:
         scripts.parse_script(text, Path("/w/job.sh"))
         wrapped = Batch().fluxify(text, Path("/w/job.sh"), _OPTIONS).text
-        wrap.read_wrapped(text)
+        script_wrapping.read_wrapped(text)
     except WheslError:
         return
     if "WHESL" in text:
         return  # our own marks in somebody's text
     if len(text.splitlines()) != len(text.removesuffix("\n").split("\n")) or "\r" in text:
         return  # line ends that a shell does not know: what is taken out may differ in them
-    known = wrap.read_wrapped(wrapped)
+    known = script_wrapping.read_wrapped(wrapped)
     assert known is not None
     assert known.workflow == "w"
     assert Batch().undo(wrapped, Path("/w/job.sh")) == text

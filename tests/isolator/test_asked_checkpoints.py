@@ -9,7 +9,7 @@ import pytest
 from whesl.ckpt.core.states_and_events import Predicted
 from whesl.ckpt.messages import Reply, StatusAsked, ToCoordinator
 from whesl.isolator import checkpointing
-from whesl.isolator.core.events import AskCheckpoint, CheckpointDone
+from whesl.isolator.core.events_and_commands import AskCheckpoint, CheckpointDone
 from whesl.model.evidence import PredictedFailure
 
 ONE = {"n1": {"ranks": 1}}

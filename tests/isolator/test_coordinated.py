@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import pytest
 
 from whesl.isolator.task.taskdir import TaskDir
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import ControlAction, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.wire.endpoint import Endpoint, write_endpoint
 from whesl.wire.keys import user_keys
 from whesl.wire.messages import (

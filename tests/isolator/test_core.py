@@ -22,7 +22,7 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Otherwise, ResourceKind
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     AttemptNotStarted,
     AttemptStarted,
     CollectEvidence,
@@ -40,11 +40,11 @@ from whesl.isolator.core.events import (
 )
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import Phase
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import ControlAction, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.wire.messages import (
     Control,
     Reconfigure,

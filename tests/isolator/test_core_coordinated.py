@@ -18,7 +18,7 @@ from tests.isolator.conftest import (
 )
 from whesl.esl.spec import Entity, Level, Operation, Otherwise, ResourceKind
 from whesl.isolator.core import machine
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     AttemptStarted,
     ConfigurationRead,
     CoordinatorFound,
@@ -34,10 +34,10 @@ from whesl.isolator.core.events import (
     WriteReconfigure,
 )
 from whesl.isolator.core.state import Phase
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.records import isolator as records
 from whesl.wire.messages import (
     Control,

@@ -18,7 +18,7 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Operation, Otherwise, ResourceKind
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     LeaseEnded,
     NodeSeen,
     RunStep,

@@ -18,7 +18,7 @@ from tests.isolator.conftest import (
     welcome,
 )
 from whesl.esl.spec import Otherwise
-from whesl.isolator.core.events import AttemptStarted, RunStep, Send, StartAttempt
+from whesl.isolator.core.events_and_commands import AttemptStarted, RunStep, Send, StartAttempt
 from whesl.isolator.core.state import Phase
 from whesl.model.evidence import PredictedFailure
 from whesl.model.outcomes import ControlAction

@@ -22,9 +22,9 @@ from whesl.isolator.launch import attempt_runner, fast_path, full_path, keeper
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job
 from whesl.locking import takeover_lock
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import UsageError
-from whesl.model.task_configuration import Configuration
-from whesl.rjms.submission_environment import GRANTED_SPARES, REQUEUE_ALLOWED
+from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_ALLOWED
 
 RULES = """\
 DECLARE ENTITY JOB

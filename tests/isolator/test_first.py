@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.journals import rebuild_task
 from tests.waiting import until
-from whesl.agents.fencing import processes
+from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core import machine
-from whesl.isolator.core.events import StartAttempt, Started
-from whesl.isolator.core.task_setup import Setup, split, token
+from whesl.isolator.core.events_and_commands import StartAttempt, Started
+from whesl.isolator.core.task_setup_record import Setup, split, token
 from whesl.isolator.launch import attempt_runner, first_attempt, keeper
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.task import taskdir
@@ -98,13 +98,17 @@ def runners() -> Iterator[list[int]]:
     started: list[int] = []
     yield started
     for pid in started:
-        processes.send(pid, signal.SIGKILL)
+        attempt_processes.send(pid, signal.SIGKILL)
         gone(pid)
 
 
 def gone(pid: int) -> None:
     """Wait for a process's end; it is subprocess's to take note of."""
-    until(lambda: (found := processes.read(pid)) is None or found.state in "ZX", f"the end of {pid}", 30.0)
+    until(
+        lambda: (found := attempt_processes.read(pid)) is None or found.state in "ZX",
+        f"the end of {pid}",
+        30.0,
+    )
 
 
 @pytest.mark.parametrize("ended", [False, True])

@@ -16,7 +16,7 @@ import pytest
 from tests.isolator.bench import Bench, bench, until
 from tests.isolator.conftest import World, exception, found, make_setup
 from tests.journals import of_task, rebuild_task
-from whesl.isolator.core.events import Detections
+from whesl.isolator.core.events_and_commands import Detections
 from whesl.isolator.task import disk_reserve
 from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.taskdir import TaskDir

@@ -10,8 +10,8 @@ import pytest
 from tests.isolator.test_first import job
 from whesl.isolator.launch import attempt_command
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap
-from whesl.model.task_configuration import Configuration
 from whesl.rjms.shims.nodes import Nodes
 
 

@@ -13,8 +13,14 @@ from tests import waiting
 from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
 from whesl.agents.blocking_call_worker import Worker
-from whesl.agents.fencing import fence_confirmation, own_node_fencing
-from whesl.isolator.core.events import Event, KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen
+from whesl.agents.fencing import fence_confirmation, isolator_host_fencing
+from whesl.isolator.core.events_and_commands import (
+    Event,
+    KillAttempt,
+    KillConfirmed,
+    KillUnconfirmed,
+    NodeSeen,
+)
 from whesl.isolator.nodes import node_fencing
 from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.task.taskdir import Job, TaskDir
@@ -196,9 +202,9 @@ class Killer:
         self._strange = strange
         self._launchers = launchers
 
-    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> own_node_fencing.Killed:
+    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> isolator_host_fencing.Killed:
         self.steps.append(steps)
-        return own_node_fencing.Killed(
+        return isolator_host_fencing.Killed(
             count=1,
             left=[],
             open_files=(),
@@ -217,7 +223,7 @@ def make(tmp_path: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Itera
     made: list[Shell] = []
 
     def begin(killer: Killer, allocation: Asked) -> Shell:
-        monkeypatch.setattr(own_node_fencing, "kill", killer)
+        monkeypatch.setattr(isolator_host_fencing, "kill", killer)
         made.append(Shell(tmp_path / f"shell-{len(made)}", allocation=allocation))
         return made[-1]
 

@@ -13,7 +13,7 @@ from whesl.agents.blocking_call_worker import Worker
 from whesl.isolator.observe.observer import Observer
 from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.journal import Clock
-from whesl.model.task_configuration import Configuration
+from whesl.model.configuration_changes import Configuration
 
 
 class Watched:

@@ -28,7 +28,7 @@ from whesl.esl.spec import (
     RecoveryStep,
     ResourceKind,
 )
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     AskCheckpoint,
     CheckpointDone,
     KillAttempt,

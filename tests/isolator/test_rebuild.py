@@ -10,12 +10,18 @@ from hypothesis import strategies as st
 from tests.isolator.conftest import World, exception, found, make_setup, step
 from tests.journals import rebuild_task
 from whesl.esl.spec import Level, Otherwise, ResourceKind
-from whesl.isolator.core.events import CoordinatorMessage, Detections, RunStep, StartAttempt, StepDone
+from whesl.isolator.core.events_and_commands import (
+    CoordinatorMessage,
+    Detections,
+    RunStep,
+    StartAttempt,
+    StepDone,
+)
 from whesl.isolator.core.state import Phase
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.task_setup_record import Setup
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
-from whesl.model.task_configuration import Configuration
 from whesl.testing.world import KilledError
 from whesl.wire.messages import (
     Control,

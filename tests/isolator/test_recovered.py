@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.isolator.bench import CRASH, Bench, bench
 from tests.isolator.conftest import World, detect, exception, found, node_exception
 from tests.isolator.test_core_nodes import four, replaces
-from whesl.isolator.core.events import NodeSeen, Reached
+from whesl.isolator.core.events_and_commands import NodeSeen, Reached
 from whesl.model.recovery_criterion import Reach, seconds_past, went_past
 from whesl.model.states import NodeState
 

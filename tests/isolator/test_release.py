@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from whesl.isolator import shutdown
-from whesl.isolator.core.events import Finish
+from whesl.isolator.core.events_and_commands import Finish
 from whesl.isolator.core.state import State
 from whesl.isolator.shutdown import may_give_back
 from whesl.isolator.task import lost_node_release, summary

@@ -17,7 +17,7 @@ from whesl.isolator.task import summary
 from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.summary import Summary
 from whesl.model.errors import CouldNotObserveError
-from whesl.report.exceptions import ExceptionRow
+from whesl.report.exception_row import ExceptionRow
 from whesl.rjms.single_host import HostAllocation
 from whesl.rjms.slurm import records
 from whesl.testing.slurmbed import SlurmBed

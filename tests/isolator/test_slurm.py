@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import need_slurm
 from tests.isolator.bench import records
 from tests.processes import mentioning
-from whesl.agents.fencing import processes
+from whesl.agents.fencing import attempt_processes
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.states import JobState
 from whesl.rjms.slurm.scheduler import SlurmScheduler
@@ -275,10 +275,10 @@ def test_a_step_that_slurm_counts_as_running_for_good_blocks_no_later_one(
     made.wait(lambda: made.text().count("attempt 0 on") == 2, "both ranks")
     made.wait(lambda: made.kinds().count("agent") == 2, "the agents")
     token = next(data["token"] for kind, data in made.records() if kind == "attempt")
-    ranks = processes.of_attempt(token, node="n02")
+    ranks = attempt_processes.of_attempt(token, node="n02")
     (keeper,) = {process.parent for process in ranks} - {process.pid for process in ranks}
     for pid in (keeper, *(process.pid for process in ranks)):
-        processes.send(pid, signal.SIGKILL)  # a rank's sleep may have ended meanwhile
+        attempt_processes.send(pid, signal.SIGKILL)  # a rank's sleep may have ended meanwhile
     with made.out.open("a") as out:
         out.write("called\n")
     made.wait(lambda: made.text().count("attempt 1 on") == 2, "the ranks of the next attempt")

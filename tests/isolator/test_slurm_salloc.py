@@ -11,7 +11,7 @@ import pytest
 from tests.isolator.bench import records
 from tests.isolator.slurmjob import RANK, node_lost
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.rjms.slurm.environment_rewriting import own_node
+from whesl.rjms.slurm.attempt_environment import own_node
 from whesl.testing.slurmbed import SlurmBed
 
 

@@ -8,7 +8,13 @@ import pytest
 
 from tests.isolator.conftest import World, detect, exception, exit_detection, found, make_setup
 from whesl.esl.spec import Otherwise
-from whesl.isolator.core.events import AttemptExited, KillAttempt, ProbeProgram, ProgramSeen, StartAttempt
+from whesl.isolator.core.events_and_commands import (
+    AttemptExited,
+    KillAttempt,
+    ProbeProgram,
+    ProgramSeen,
+    StartAttempt,
+)
 from whesl.isolator.core.recovery.recovery_confirmation import LONGEST_WAIT, REFUSED_LIMIT
 from whesl.isolator.core.state import Phase
 from whesl.model.evidence import LastLines

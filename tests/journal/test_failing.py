@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from whesl.journal import database, database_integrity, store
 from whesl.journal.database import SCHEMA, Database
-from whesl.journal.errors import JournalError, page_unread, translated
+from whesl.journal.sqlite_errors import JournalError, page_unread, translated
 from whesl.journal.store import Journal
 
 NOW = 1700000000.0

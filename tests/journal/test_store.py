@@ -25,7 +25,7 @@ from whesl.journal import (
     JournalError,
     Record,
     database_integrity,
-    errors,
+    sqlite_errors,
 )
 from whesl.model.workflow import BadNode
 
@@ -134,9 +134,9 @@ def test_a_full_file_system_leaves_the_reserve(tmp_path: Path) -> None:
 def test_an_exceeded_quota_is_a_full_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite calls it an input-output error; a look at the directory tells."""
     error = sqlite3.OperationalError("disk I/O error")
-    assert errors.translated(error, tmp_path / "j.db", "write to").reason == "input-output"
-    monkeypatch.setattr(errors, "no_room", lambda _: True)
-    assert errors.translated(error, tmp_path / "j.db", "write to").reason == "full"
+    assert sqlite_errors.translated(error, tmp_path / "j.db", "write to").reason == "input-output"
+    monkeypatch.setattr(sqlite_errors, "no_room", lambda _: True)
+    assert sqlite_errors.translated(error, tmp_path / "j.db", "write to").reason == "full"
 
 
 def test_a_directory_that_is_missing_is_said(tmp_path: Path) -> None:

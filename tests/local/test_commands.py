@@ -19,7 +19,7 @@ from whesl.local.cluster_directory import Cluster
 from whesl.local.commands import formats, job_spec, options, sbatch, srun
 from whesl.local.environment import counts, file_name
 from whesl.model.errors import RefusedError, UsageError
-from whesl.rjms.slurm.environment_rewriting import expand_counts
+from whesl.rjms.slurm.attempt_environment import expand_counts
 from whesl.rjms.slurm.records import MARK
 from whesl.scheduling.records import Dependency, Job, JobSpec, Partition, Settings
 from whesl.wire.keys import home

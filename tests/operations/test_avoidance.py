@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.operations.builders import context
 from tests.operations.test_node import FAILED, bad, run
 from whesl.model.allocation_nodes import NodeSet
-from whesl.model.avoidance import SECONDS, repeated, told
+from whesl.model.bad_node_expiry import SECONDS, repeated, told
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations import suspect_node
 

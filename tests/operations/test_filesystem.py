@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from tests.operations.builders import context, step
 from tests.operations.trees import Bed, contents, killed_at, leftovers
+from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.model.task_configuration import Configuration
-from whesl.operations.execution import HostPorts, execute
 from whesl.operations.plan import RecoveryError, advance
 from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
 from whesl.operations.relocation.tree_relocation import said
+from whesl.operations.step_execution import HostPorts, execute
 
 
 @pytest.fixture

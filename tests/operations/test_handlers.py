@@ -18,9 +18,9 @@ from tests.operations.builders import NODES, NOW, context, evidence, raised, spe
 from tests.waiting import until
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
-from whesl.operations.execution import HostPorts, execute
-from whesl.operations.handlers import request
+from whesl.operations.custom_handlers import request
 from whesl.operations.plan import Context, RecoveryError, StepResult, make_plan
+from whesl.operations.step_execution import HostPorts, execute
 
 ROOT = Path(__file__).parents[2]
 Write = Callable[[str], str]

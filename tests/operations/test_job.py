@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.operations.builders import NODES, context, evidence, step
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
-from whesl.model.task_configuration import Configuration
-from whesl.operations.execution import HostPorts, execute
 from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.operations.step_execution import HostPorts, execute
 from whesl.records.plan_step import PlanStep
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from whesl.model.pathmap import PathMap
 from whesl.operations.plan import RecoveryError
-from whesl.operations.relocation.moved_output_links import Since, put_up
+from whesl.operations.relocation.links_at_task_end import Since, put_up
 
 
 class Moved:

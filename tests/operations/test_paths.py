@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.model.pathmap import PathMap
-from whesl.operations.relocation.paths_in_use import named_paths, open_for_writing
+from whesl.operations.relocation.named_and_open_files import named_paths, open_for_writing
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ print("ready", flush=True); sys.stdin.read()
 def test_a_process_that_may_not_be_looked_into_is_reported() -> None:
     program = """
 import os, sys
-from whesl.operations.relocation.paths_in_use import open_for_writing
+from whesl.operations.relocation.named_and_open_files import open_for_writing
 os.setuid(65534)
 found = open_for_writing([int(sys.argv[1])], "/")
 print(found.unobserved == (int(sys.argv[1]),), found.paths)

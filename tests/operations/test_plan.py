@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.operations.builders import NODES, context, evidence, raised, spec, step
 from whesl.esl.spec import Entity
-from whesl.model.task_configuration import Configuration
+from whesl.model.configuration_changes import Configuration
 from whesl.operations.plan import (
     Plan,
     RecoveryError,

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.operations.builders import TASK, context, step
-from whesl.operations.execution import HostPorts, execute
 from whesl.operations.plan import Context, StepResult
+from whesl.operations.step_execution import HostPorts, execute
 from whesl.records.plan_step import PlanStep
 
 # Every call by which the file work changes something.

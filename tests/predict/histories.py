@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whesl.predict.history import History, merged
+from whesl.predict.failure_history import History, merged
 
 HOUR, DAY = 3600.0, 86400.0
 

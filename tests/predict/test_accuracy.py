@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.model.errors import UsageError
 from whesl.predict import given_accuracy
-from whesl.predict.history import merged
-from whesl.predict.predictor_arrays import probability
+from whesl.predict.compiled_predictor import probability
+from whesl.predict.failure_history import merged
 
 TRUTH = weibull_machine()
 

@@ -11,9 +11,9 @@ from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.lab.readers.failures import periods as windows
 from whesl.model.errors import UsageError
 from whesl.predict import filtered_failure_prediction, laws, survival
-from whesl.predict.history import History, merged
+from whesl.predict.compiled_predictor import probability
+from whesl.predict.failure_history import History, merged
 from whesl.predict.periodic_failures import by_chance, cycles, detect
-from whesl.predict.predictor_arrays import probability
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 real = pytest.mark.skipif(not (DATA / "mira").is_dir(), reason="the traces are not beside the checkout")

@@ -10,7 +10,7 @@ import pytest
 from tests.predict.histories import DAY, weibull_machine
 from tests.predict.test_ffp import daily_machine
 from whesl.predict import filtered_failure_prediction, learned, survival
-from whesl.predict.history import History
+from whesl.predict.failure_history import History
 from whesl.predict.port import Predictor
 
 MACHINE = weibull_machine(nodes=12, days=200)

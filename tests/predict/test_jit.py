@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.predict import jit
+from whesl.predict import numba_jit
 
 
 def test_a_changed_module_has_machine_code_of_its_own(
@@ -19,20 +19,20 @@ def test_a_changed_module_has_machine_code_of_its_own(
         (tmp_path / room).mkdir()
     source = tmp_path / "predict" / "jit.py"
     source.write_text("one")
-    monkeypatch.setattr(jit, "__file__", str(source))
+    monkeypatch.setattr(numba_jit, "__file__", str(source))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    first = jit.cache_directory()
+    first = numba_jit.cache_directory()
     assert first is not None
-    assert jit.cache_directory() == first
+    assert numba_jit.cache_directory() == first
     (tmp_path / "lab" / "loop.py").write_text("def f(): ...")
-    second = jit.cache_directory()
+    second = numba_jit.cache_directory()
     assert second not in (None, first)
     os.utime(first, (time.time() - 30 * 86400,) * 2)
-    jit.cache_directory()
+    numba_jit.cache_directory()
     assert not Path(first).exists()
 
 
 def test_a_home_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert jit.cache_directory() is None
+    assert numba_jit.cache_directory() is None

@@ -11,9 +11,9 @@ import pytest
 from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.model.errors import UsageError
 from whesl.predict import learned, measures, survival, tree_scoring
+from whesl.predict.compiled_predictor import probability
+from whesl.predict.failure_history import History, merged
 from whesl.predict.features import COLUMNS, Features
-from whesl.predict.history import History, merged
-from whesl.predict.predictor_arrays import probability
 from whesl.predict.saving import load, save
 
 
@@ -107,7 +107,7 @@ def test_trees_are_scored_alike_without_the_compiler(
 ) -> None:
     rows = learned._rows(Features(MACHINE).table(np.arange(20), np.full(20, 150 * DAY)))
     compiled = tree_scoring.score(model.model.trees, rows)
-    monkeypatch.setattr("whesl.predict.jit.COMPILES", False)
+    monkeypatch.setattr("whesl.predict.numba_jit.COMPILES", False)
     assert tree_scoring.score(model.model.trees, rows) == pytest.approx(compiled, rel=1e-12)
 
 

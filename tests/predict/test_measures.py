@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tests.predict.histories import HOUR, weibull_machine
 from whesl.predict import given_accuracy, measures
-from whesl.predict.history import merged
+from whesl.predict.failure_history import merged
 
 # FLAW, Figure 8: down times and predictions of P0, P1, P2.
 TRUTH = merged(3, 0.0, 150.0, [(0, 15.0, 20.0), (1, 60.0, 65.0), (2, 5.0, 10.0)])

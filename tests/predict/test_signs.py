@@ -9,8 +9,8 @@ import pytest
 
 from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.predict import given_accuracy, learned, saving, signs, survival
-from whesl.predict.history import History
-from whesl.predict.predictor_arrays import probabilities
+from whesl.predict.compiled_predictor import probabilities
+from whesl.predict.failure_history import History
 from whesl.predict.signs import Sign, Signed, Signs
 
 WARNED = "memory corrected"

@@ -13,8 +13,8 @@ from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.lab.readers.failures import read
 from whesl.model.errors import UsageError
 from whesl.predict import laws, survival
-from whesl.predict.history import merged
-from whesl.predict.predictor_arrays import probability
+from whesl.predict.compiled_predictor import probability
+from whesl.predict.failure_history import merged
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 real = pytest.mark.skipif(not (DATA / "lanl").is_dir(), reason="the traces are not beside the checkout")

@@ -22,7 +22,7 @@ from whesl.journal.store import Journal
 from whesl.records.isolator import Finished
 from whesl.report.collection import gather
 from whesl.report.live_records import Feed
-from whesl.report.summary import summarise
+from whesl.report.report_builder import summarise
 
 
 def test_a_record_that_is_not_understood_is_named_and_the_others_tell_their_story(tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ from tests.report.records import (
 from tests.report.story import told as told_story
 from whesl.model.evidence import Evidence, explain
 from whesl.model.workflow import Task, Workflow
-from whesl.report import run_progress, text_report
+from whesl.report import progress_lines_and_table, text_report
 from whesl.report.collection import Gathered
-from whesl.report.exceptions import intended, noted
+from whesl.report.exception_row import intended, noted
 from whesl.report.page import html
 from whesl.report.records import Report
-from whesl.report.summary import summarise
+from whesl.report.report_builder import summarise
 
 
 def test_a_recovery_and_what_it_was_worth() -> None:
@@ -95,7 +95,11 @@ def test_a_lost_batch_host_and_the_same_job_again() -> None:
     result = summarise(told([*DOUBT, *((kind, time + 60, data) for kind, time, data in again)]))
     assert (result.tasks[0].state, of(result)) == ("running", [("17", "its batch host n01 is lost")])
     assert "job 17 was to run again: its batch host n01 is lost" in text_report.markdown(result)
-    (line,) = [run_progress.line(item) for item in told(DOUBT).happenings if "requeue" in item.record.kind]
+    (line,) = [
+        progress_lines_and_table.line(item)
+        for item in told(DOUBT).happenings
+        if "requeue" in item.record.kind
+    ]
     assert line is not None and line.endswith("job 17 is to run again: its batch host n01 is lost")
 
 
@@ -172,7 +176,9 @@ def test_why_an_exit_came_is_told_with_what_was_printed_last() -> None:
     assert "why   exit status 127; the last line: mpirunn: not found" in file.getvalue()
     assert "last  stdout: begins" in file.getvalue() and "last  stderr: mpirunn: not found" in file.getvalue()
     assert "stderr: mpirunn: not found" in html(result)
-    lines = [run_progress.line(item) for item in told(WRONG).happenings if item.record.kind == "raised"]
+    lines = [
+        progress_lines_and_table.line(item) for item in told(WRONG).happenings if item.record.kind == "raised"
+    ]
     assert lines[0] and lines[0].endswith("raised ANYHOW: exit status 127; the last line: mpirunn: not found")
 
 
@@ -369,7 +375,7 @@ def test_a_hang_is_explained_by_the_time_and_not_by_its_last_good_line() -> None
     assert explain("log", "No space left on device\n", "detail") == "No space left on device"
     evidence = Evidence(kind="hang", time=1.0, line="cycle = 20", detail="the pattern did not appear for 5 s")
     known = told([("raised", 20.0, raised(exception="HANG", evidence=(evidence,)))])
-    live = run_progress.line(known.happenings[0])
+    live = progress_lines_and_table.line(known.happenings[0])
     assert live is not None
     assert live.endswith(f"run_N.1: raised HANG: {silent}")
     result = summarise(known)
@@ -394,7 +400,7 @@ def test_a_table_for_a_terminal() -> None:
     printed = io.StringIO()
     console = Console(file=printed, force_terminal=True, width=120)
     text_report.show(result, console)
-    console.print(run_progress.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
+    console.print(progress_lines_and_table.table(result, {"run_N.1": "RUNNING"}, 12.0, ["said"]))
     assert "said" in printed.getvalue()
 
 
@@ -405,7 +411,7 @@ def test_a_running_workflow_fits_the_terminal(width: int, height: int) -> None:
     said = [f"22:00:00 solve_CASE.{n}: raised DISKFULL: {'No space left on device ' * 9}" for n in range(9)]
     printed = io.StringIO()
     console = Console(file=printed, width=width, height=height)
-    console.print(run_progress.table(result, {}, 12.0, said, height=height))
+    console.print(progress_lines_and_table.table(result, {}, 12.0, said, height=height))
     lines = printed.getvalue().splitlines()
     assert len(lines) < height
     assert lines[-1].startswith("22:00:00 solve_CASE.8")

@@ -25,7 +25,7 @@ from tests.security.stranger import (
     run_as,
 )
 from whesl.doctor import host_and_home
-from whesl.doctor.findings import State
+from whesl.doctor.probe_runner import State
 from whesl.wire.endpoint import read_endpoint
 from whesl.wire.keys import HomeError, user_keys
 

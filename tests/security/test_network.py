@@ -22,13 +22,13 @@ from whesl.coordinator.client import start
 from whesl.journal import Journal
 from whesl.local.channel import Channel, ChannelClosedError, Directory
 from whesl.model.errors import TransientError
-from whesl.wire import sockets
+from whesl.wire import curve_sockets
 from whesl.wire.agent_link import LinkClient, LinkServer
 from whesl.wire.client import request
+from whesl.wire.curve_sockets import ClientSocket
 from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint
 from whesl.wire.keys import KeyPair, LinkKeys, user_keys
 from whesl.wire.messages import WIRE_VERSION, Command, Envelope, Query, encode
-from whesl.wire.sockets import ClientSocket
 
 PATIENCE = 60.0
 CROWD = 400  # connections of a stranger at once
@@ -278,7 +278,7 @@ def test_a_crowd_of_strangers_does_not_keep_the_user_from_its_coordinator(
 
 def test_silent_connections_are_closed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handshake that does not come is not waited for: descriptors are given back."""
-    monkeypatch.setattr(sockets, "HANDSHAKE", 500)
+    monkeypatch.setattr(curve_sockets, "HANDSHAKE", 500)
     keys = LinkKeys.generate()
     server: LinkServer[Any] = LinkServer("127.0.0.1", 0, keys, [Ping])
     channels = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(50)]

@@ -21,9 +21,9 @@ import pytest
 from tests.isolator.bench import records
 from tests.security.stranger import STRANGER, VICTIM, needs_root, result_of, run_as, start_as
 from tests.waiting import until
-from whesl.agents.fencing import processes
+from whesl.agents.fencing import attempt_processes
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.model import rlimit_mark
+from whesl.model import attempt_rlimit_mark
 from whesl.testing.slurmbed import SlurmBed
 
 TOKEN = "0123456789abcdef0123456789abcdef.1"
@@ -48,7 +48,7 @@ done; exit 1'
 
 def _marked_until(place: Path) -> int:
     """Carry the mark of another user's attempt, which stands in /proc for everybody to read."""
-    resource.setrlimit(resource.RLIMIT_RSS, (rlimit_mark.of_token(TOKEN), resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_RSS, (attempt_rlimit_mark.of_token(TOKEN), resource.RLIM_INFINITY))
     (place / "ready").touch()
     until((place / "over").exists, "the end of the test", 60)
     return os.getpid()
@@ -64,8 +64,8 @@ def test_a_stranger_that_carries_the_mark_is_nobody_s_process(
         place.chmod(0o777)
         begun = start_as(STRANGER, lambda: _marked_until(place))
         until((place / "ready").exists, "the stranger", 60)
-        seen = run_as(VICTIM, lambda: [each.pid for each in processes.of_attempt(TOKEN)])
-        own = run_as(STRANGER, lambda: [each.pid for each in processes.of_attempt(TOKEN)])
+        seen = run_as(VICTIM, lambda: [each.pid for each in attempt_processes.of_attempt(TOKEN)])
+        own = run_as(STRANGER, lambda: [each.pid for each in attempt_processes.of_attempt(TOKEN)])
         (place / "over").touch()
         pid = result_of(begun)
     assert pid not in seen

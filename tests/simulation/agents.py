@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.liveness import GRACE, Silence
 from whesl.esl.detections.node import NodeDetection
-from whesl.isolator.core.events import KillAttempt, KillConfirmed, KillUnconfirmed, NodeSeen, Stopped
+from whesl.isolator.core.events_and_commands import (
+    KillAttempt,
+    KillConfirmed,
+    KillUnconfirmed,
+    NodeSeen,
+    Stopped,
+)
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.states import NodeState
 

@@ -17,7 +17,7 @@ from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
 from whesl.coordinator.client import offline_welcome
-from whesl.coordinator.core.events import (
+from whesl.coordinator.core.events_and_commands import (
     Arrived,
     Command,
     Event,
@@ -33,9 +33,9 @@ from whesl.coordinator.core.state import Settings, State
 from whesl.coordinator.effects.manager_calls import Call, answer
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.evidence import Raised
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Workflow
 from whesl.records.coordinator import AnyRecord
 from whesl.rjms.port import Scheduler

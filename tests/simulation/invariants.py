@@ -8,8 +8,8 @@ from tests.simulation.auditing import CoordinatorAudit, TaskAudit
 from tests.simulation.rulebook import OLD
 from tests.simulation.timing import BackOffs
 from tests.simulation.world import InvariantError
-from whesl.coordinator.core.events import RunStep as CoordinatorStep
-from whesl.isolator.core.events import RunStep, StartAttempt
+from whesl.coordinator.core.events_and_commands import RunStep as CoordinatorStep
+from whesl.isolator.core.events_and_commands import RunStep, StartAttempt
 from whesl.isolator.core.state import State
 from whesl.model.states import JobState, TaskState
 from whesl.wire.messages import Escalate, RecoveryDone

@@ -14,7 +14,7 @@ from tests.simulation.scenario import struck
 from tests.simulation.stepping import carry_out
 from tests.simulation.world import Host, InvariantError
 from whesl.isolator.core import machine
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     AdoptAttempt,
     AskCheckpoint,
     AttemptExited,
@@ -47,7 +47,7 @@ from whesl.isolator.core.events import (
     Tick,
 )
 from whesl.isolator.core.state import Phase, State
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.task_setup_record import Setup
 from whesl.journal import Clock
 from whesl.model.evidence import Evidence, LastLines
 from whesl.records.isolator import AnyRecord

@@ -15,12 +15,12 @@ from tests.simulation.coordinator import Place
 from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.lease import lead
 from whesl.agents.liveness import Silence
-from whesl.coordinator.core import dependents_and_names, ownership_contest, task_ownership
+from whesl.coordinator.core import contested_claims, dependents_and_names, registration_and_ownership
 from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core.changes import apply_record as coordinator_changes
-from whesl.coordinator.core.events import Requeue
+from whesl.coordinator.core.events_and_commands import Requeue
 from whesl.coordinator.core.persistent_map import Map
-from whesl.coordinator.core.recovery import dependent_reconfiguration, escalated_exceptions
+from whesl.coordinator.core.recovery import dependent_reconfiguration, requeue_and_silent_tasks
 from whesl.coordinator.core.recovery import recovery_sequence as coordinator_recovery
 from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import TaskEntry
@@ -29,8 +29,8 @@ from whesl.coordinator.storage import snapshots as coordinator_snapshots
 from whesl.isolator.core import changes as isolator_changes
 from whesl.isolator.core import machine as isolator_core
 from whesl.isolator.core import state as isolator_state
-from whesl.isolator.core.events import Journal, RunStep
-from whesl.isolator.core.recovery import escalation as isolator_escalation
+from whesl.isolator.core.events_and_commands import Journal, RunStep
+from whesl.isolator.core.recovery import escalation_to_coordinator as isolator_escalation
 from whesl.isolator.core.recovery import node_selection
 from whesl.isolator.core.recovery import recovery_confirmation as isolator_recovered
 from whesl.isolator.core.recovery import recovery_sequence as isolator_recovery
@@ -75,12 +75,12 @@ def forgotten_batch_hosts_believed() -> Any:
     def lost(_entry: Any, record: Any, _order: Any) -> str | None:
         return record.batch_host if record.batch_host_lost else None
 
-    return patch.object(escalated_exceptions, "_lost_batch_host", lost)
+    return patch.object(requeue_and_silent_tasks, "_lost_batch_host", lost)
 
 
 def orders_not_compared() -> Any:
     """Whether a job was ordered to run again before is not looked up."""
-    real = escalated_exceptions.order_requeue
+    real = requeue_and_silent_tasks.order_requeue
 
     def order(turn: Any, task: str, because: str, recovery: str = "") -> bool:
         entry = turn.state.tasks[task]
@@ -88,7 +88,7 @@ def orders_not_compared() -> Any:
         turn.state = msgspec.structs.replace(turn.state, requeues=known)
         return real(turn, task, because, recovery)
 
-    return patch.object(escalated_exceptions, "order_requeue", order)
+    return patch.object(requeue_and_silent_tasks, "order_requeue", order)
 
 
 def budget_not_counted() -> Any:
@@ -112,12 +112,12 @@ def step_done_before_it_is() -> Any:
 
 def claim_ignored() -> Any:
     """Whoever registers owns the task."""
-    return patch.object(task_ownership, "_why_not", lambda _entry, _message, _peer: "")
+    return patch.object(registration_and_ownership, "_why_not", lambda _entry, _message, _peer: "")
 
 
 def refused_unasked() -> Any:
     """Another job's claim is refused before anybody has asked whether the task's owner lives."""
-    return patch.object(ownership_contest, "held", lambda _turn, _entry, _message: False)
+    return patch.object(contested_claims, "held", lambda _turn, _entry, _message: False)
 
 
 def replaced_claim_heard() -> Any:

@@ -11,15 +11,15 @@ import msgspec
 
 from tests.simulation.rulebook import OLD
 from whesl.esl.spec import ResourceKind
-from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.events_and_commands import StepDone
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import State
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.model.pathmap import PathMap
-from whesl.model.task_configuration import Configuration
-from whesl.operations.execution import execute
 from whesl.operations.job import CommandResult
 from whesl.operations.plan import Context, RecoveryError, StepResult
+from whesl.operations.step_execution import execute
 from whesl.records.plan_step import PlanStep
 
 

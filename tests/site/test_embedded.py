@@ -13,7 +13,7 @@ import pytest
 
 from whesl.predict.given_accuracy import Given
 from whesl.site.flux.prediction_source import Source
-from whesl.site.local_server import Ranks
+from whesl.site.local_cluster_placement import Ranks
 from whesl.site.publish import risk_table
 
 NAMES = ("n01", "n02", "n03", "n04")

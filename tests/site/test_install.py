@@ -14,7 +14,7 @@ from whesl.rjms.slurm import records
 from whesl.site.publish import plugin_file, risk_table
 from whesl.site.publish.node_record import Node
 from whesl.site.publish.risk_table import NodeRisk
-from whesl.site.slurm import plugin_config
+from whesl.site.slurm import plugin_installation
 from whesl.site.slurm.placement_service import LOOKUP
 from whesl.testing.slurmbed import SlurmBed
 
@@ -29,7 +29,7 @@ class Etc:
         self.here, self.service, self.plugins = place / "etc", place / "service", place / "lib"
         for directory in (self.here, self.service, self.plugins):
             directory.mkdir()
-        for kind in (plugin_config.SUBMIT, plugin_config.FILTER):
+        for kind in (plugin_installation.SUBMIT, plugin_installation.FILTER):
             (self.plugins / kind.library).touch()
         self.conf = self.here / "slurm.conf"
 
@@ -39,17 +39,17 @@ class Etc:
         return path
 
     def install(self, conf: Path | None = None, *, cli_filter: bool = False) -> tuple[str, ...]:
-        found = plugin_config.configuration(conf or self.conf, {})
-        plan = plugin_config.plan_install(found, self.service, cli_filter=cli_filter)
+        found = plugin_installation.configuration(conf or self.conf, {})
+        plan = plugin_installation.plan_install(found, self.service, cli_filter=cli_filter)
         if not plan.problems:
-            plugin_config.perform(plan)
-            assert plugin_config.plan_install(found, self.service, cli_filter=cli_filter).edits == ()
+            plugin_installation.perform(plan)
+            assert plugin_installation.plan_install(found, self.service, cli_filter=cli_filter).edits == ()
         return plan.problems
 
     def remove(self) -> tuple[str, ...]:
-        plan = plugin_config.plan_remove(plugin_config.configuration(self.conf, {}))
+        plan = plugin_installation.plan_remove(plugin_installation.configuration(self.conf, {}))
         if not plan.problems:
-            plugin_config.perform(plan)
+            plugin_installation.perform(plan)
         return plan.problems
 
     def files(self) -> dict[str, bytes | str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from tests.site.test_lookup import NOW, cluster, looked
-from whesl.site.publish.exclude_lists import MOST, Job, review
 from whesl.site.publish.plugin_file import Request
+from whesl.site.publish.waiting_job_exclusions import MOST, Job, review
 
 
 def test_a_list_is_removed_when_the_job_has_waited_for_long_enough() -> None:

@@ -15,9 +15,9 @@ from whesl.cli.placement.serve import serve
 from whesl.cli.placement.show import status
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish.core.node_changes import Settings
-from whesl.site.slurm.nodes_and_jobs import Cluster
+from whesl.site.slurm.node_and_job_updates import Cluster
 from whesl.site.slurm.placement_service import LOOKUP, TABLE, Service
-from whesl.site.slurm.plugin_config import SHARED
+from whesl.site.slurm.plugin_installation import SHARED
 from whesl.site.slurm.prediction_sources import Sources
 from whesl.testing.slurmbed import SlurmBed
 

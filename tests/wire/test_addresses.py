@@ -9,8 +9,8 @@ import pytest
 from tests.waiting import until
 from tests.wire.test_sockets import DONE, Coordinator
 from whesl.wire.client import CoordinatorClient
+from whesl.wire.curve_sockets import ClientSocket
 from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint
-from whesl.wire.sockets import ClientSocket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

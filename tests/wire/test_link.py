@@ -16,8 +16,8 @@ import zmq
 
 from tests import waiting
 from whesl.wire.agent_link import LinkClient, LinkServer, PeerFound, PeerLost, Received
+from whesl.wire.curve_sockets import BindError, ClientSocket
 from whesl.wire.keys import KeyPair, LinkKeys
-from whesl.wire.sockets import BindError, ClientSocket
 
 PATIENCE = 60.0
 

@@ -12,8 +12,8 @@ import pytest
 from whesl.agents import agent_supervisor as agents
 from whesl.model.errors import UsageError
 from whesl.wire.allowed_ports import PORTS_VARIABLE, allowed
+from whesl.wire.curve_sockets import BindError, ServerSocket
 from whesl.wire.keys import KeyPair, LinkKeys
-from whesl.wire.sockets import BindError, ServerSocket
 
 
 def test_what_it_says() -> None:

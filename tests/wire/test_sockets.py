@@ -22,6 +22,7 @@ from whesl.model.states import TaskState
 from whesl.records.isolator import Agent
 from whesl.wire.agent_link import LinkClient, LinkServer, Received
 from whesl.wire.client import CoordinatorClient, request
+from whesl.wire.curve_sockets import ClientSocket, ServerSocket
 from whesl.wire.delivery import FIRST_RETRY, new_incarnation
 from whesl.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import KeyPair, LinkKeys, UserKeys, user_keys
@@ -39,7 +40,6 @@ from whesl.wire.messages import (
     encode,
 )
 from whesl.wire.server import CoordinatorServer, Delivery
-from whesl.wire.sockets import ClientSocket, ServerSocket
 
 PATIENCE = 60.0
 

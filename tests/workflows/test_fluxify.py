@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from whesl.model.errors import UsageError
-from whesl.workflows import manager, recognise, wrap
+from whesl.workflows import manager, recognise, script_wrapping
 from whesl.workflows.port import FluxifyOptions
 
 OPTIONS = FluxifyOptions(
@@ -101,7 +101,7 @@ def test_only_lines_are_added_around_blocks() -> None:
 def test_what_a_step_runs() -> None:
     study = yaml.safe_load(fluxify(STUDY, replace(OPTIONS, spares={"literal": 2, "quoted": 1})))
     by_name = {step["name"]: step["run"] for step in study["study"]}
-    said = wrap.read_wrapped(by_name["literal"]["cmd"])
+    said = script_wrapping.read_wrapped(by_name["literal"]["cmd"])
     assert said is not None
     assert (said.workflow, said.step, said.nodes, said.spares, said.home) == (
         "w",
@@ -204,11 +204,11 @@ def test_any_commands_there_and_back(
     text = yaml.dump(document, Dumper=Dumper, sort_keys=False, width=width, allow_unicode=True)
     text = text if final else text.rstrip("\n")
     text = text.replace("\n", "\r\n") if crlf else text
-    if any(wrap.is_wrapped(step["run"]["cmd"]) for step in yaml.safe_load(text)["study"]):
+    if any(script_wrapping.is_wrapped(step["run"]["cmd"]) for step in yaml.safe_load(text)["study"]):
         return
     wrapped = fluxify(text)
     for before, after in zip(yaml.safe_load(text)["study"], yaml.safe_load(wrapped)["study"], strict=True):
-        inner, _ = wrap.unwrap(after["run"]["cmd"])
+        inner, _ = script_wrapping.unwrap(after["run"]["cmd"])
         assert inner.rstrip("\n") == before["run"]["cmd"].rstrip("\n")
     assert fluxify(wrapped) == wrapped
     assert MAESTRO.undo(wrapped, Path("s")) == text
@@ -241,7 +241,7 @@ def test_the_loop(
     shell: str, statuses: list[int], status: int, calls: int, flags: list[str], tmp_path: Path
 ) -> None:
     body = "echo \"$HOME\" `date` $(date) \\\n'quoted'\n\tWHESL_TASK\nWHESL_TASK\n"
-    call = wrap.TaskCall(
+    call = script_wrapping.TaskCall(
         program=(str(fake_whesl(tmp_path, statuses)),),
         workflow="w",
         step="a step",
@@ -249,7 +249,7 @@ def test_the_loop(
         instance="N.1",
     )
     script = tmp_path / "job.sh"
-    script.write_text(wrap.wrap(call, body, interpreter="/bin/bash"))
+    script.write_text(script_wrapping.wrap(call, body, interpreter="/bin/bash"))
     done = subprocess.run([shell, *flags, str(script)], cwd=tmp_path, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == status
     assert (tmp_path / "calls").read_text().count("x") == calls
@@ -281,7 +281,7 @@ def test_scripts_there_and_back(text: str) -> None:
     assert BATCH.undo(wrapped, Path("job.sh")) == text
     assert wrapped.splitlines()[1:6] == text.splitlines()[1:6]
     assert '--instance "$SLURM_ARRAY_TASK_ID"' in wrapped
-    assert wrap.is_shell(wrapped.splitlines()[0])
+    assert script_wrapping.is_shell(wrapped.splitlines()[0])
 
 
 def test_a_chain_of_scripts(tmp_path: Path) -> None:
@@ -310,5 +310,7 @@ def test_kinds_by_content(tmp_path: Path) -> None:
 
 
 def test_a_wrapped_task_is_told_the_heartbeat_limit_of_the_run() -> None:
-    call = wrap.TaskCall(program=("whesl",), workflow="w", step="s", spec="x", heartbeat_limit=12.5)
-    assert "--heartbeat-limit 12.5 --script -" in wrap.wrap(call, "true\n", interpreter="/bin/sh")
+    call = script_wrapping.TaskCall(
+        program=("whesl",), workflow="w", step="s", spec="x", heartbeat_limit=12.5
+    )
+    assert "--heartbeat-limit 12.5 --script -" in script_wrapping.wrap(call, "true\n", interpreter="/bin/sh")

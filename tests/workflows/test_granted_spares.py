@@ -12,9 +12,9 @@ import pytest
 from tests.workflows.test_submit import script
 from whesl.isolator.launch.full_path import setup_of
 from whesl.isolator.launch.setup_json import Request
+from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES
 from whesl.rjms.port import AllocationInfo
-from whesl.rjms.submission_environment import GRANTED_SPARES
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.submit import jobspec
 from whesl.workflows.submit.install import install
 
@@ -55,7 +55,7 @@ def test_a_submission_tells_its_job_how_many_nodes_are_spares(
 
 
 def test_flux_tells_its_jobs_too() -> None:
-    wrapped = wrap.read_wrapped(script(spares=1))
+    wrapped = script_wrapping.read_wrapped(script(spares=1))
     assert wrapped is not None
     plain = {"attributes": {"system": {"environment": {"PATH": "/bin"}}}, "tasks": [], "resources": []}
     new = jobspec.rewrite(plain, wrapped, "token", spares=False).jobspec

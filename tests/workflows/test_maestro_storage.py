@@ -10,9 +10,9 @@ import pytest
 
 from whesl.esl.detections.base import Span
 from whesl.esl.spec import Entity, Operation, RecoveryStep, ResourceKind
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError
 from whesl.model.evidence import Raised
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import manager
 from whesl.workflows.maestro.full_disk import Shelter

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.prepare import run_environment
 from whesl.workflows.submit import once
 from whesl.workflows.submit.install import install
@@ -37,7 +37,7 @@ HEADER = """\
 
 def script(spares: int = 1, nodes: str = "2", more: str = "", task: str = "run") -> str:
     header = dict(parse_header(HEADER.format(nodes=nodes, more=more)))
-    call = wrap.TaskCall(
+    call = script_wrapping.TaskCall(
         program=("/opt/whesl",),
         workflow="w",
         step=task,
@@ -48,11 +48,15 @@ def script(spares: int = 1, nodes: str = "2", more: str = "", task: str = "run")
         tasks=header.get("ntasks") or "",
         gpus=header.get("gpus") or "",
     )
-    return HEADER.format(nodes=nodes, more=more) + "\n" + wrap.wrap(call, "srun x\n", interpreter="/bin/bash")
+    return (
+        HEADER.format(nodes=nodes, more=more)
+        + "\n"
+        + script_wrapping.wrap(call, "srun x\n", interpreter="/bin/bash")
+    )
 
 
 def rewritten(text: str, *arguments: str, comment: str = "whesl:w/run#1") -> list[str]:
-    wrapped = wrap.read_wrapped(text)
+    wrapped = script_wrapping.read_wrapped(text)
     assert wrapped is not None
     return list(rewrite(parse_call([*arguments, "run.slurm.sh"]), text, wrapped, comment).words)
 
@@ -136,7 +140,7 @@ def test_the_output_of_a_first_run_is_kept_where_nothing_older_is_in_its_files(
     header: str, environment: dict[str, str], arguments: list[str], appended: bool
 ) -> None:
     text = script(more=header)
-    wrapped = wrap.read_wrapped(text)
+    wrapped = script_wrapping.read_wrapped(text)
     assert wrapped is not None
     call = parse_call([*arguments, "a.sh"])
     result = rewrite(call, text, wrapped, "c", environment, exists=lambda name: name == "old")
@@ -160,7 +164,7 @@ def test_a_lost_start_is_slurm_s_unless_the_user_says_no(
     header: str, environment: dict[str, str], arguments: list[str], allowed: bool
 ) -> None:
     text = script(more=header)
-    wrapped = wrap.read_wrapped(text)
+    wrapped = script_wrapping.read_wrapped(text)
     assert wrapped is not None
     result = rewrite(parse_call([*arguments, "a.sh"]), text, wrapped, "c", environment)
     assert result.requeue is allowed
@@ -170,9 +174,9 @@ def test_a_lost_start_is_slurm_s_unless_the_user_says_no(
 
 
 def test_who_only_observes_leaves_nothing_to_slurm_that_is_not_withdrawn() -> None:
-    call = wrap.TaskCall(program=("w",), workflow="w", step="s", spec="/r", observe=True)
-    text = "#!/bin/sh\n" + wrap.wrap(call, "x\n", interpreter="/bin/sh")
-    wrapped = wrap.read_wrapped(text)
+    call = script_wrapping.TaskCall(program=("w",), workflow="w", step="s", spec="/r", observe=True)
+    text = "#!/bin/sh\n" + script_wrapping.wrap(call, "x\n", interpreter="/bin/sh")
+    wrapped = script_wrapping.read_wrapped(text)
     assert wrapped is not None
     result = rewrite(parse_call(["a.sh"]), text, wrapped, "c")
     assert not result.requeue
@@ -203,9 +207,9 @@ def test_spares(nodes: str, more: str, arguments: list[str], spares: int, expect
 )
 def test_spares_need_a_number_of_nodes(header: str, spares: int) -> None:
     tasks = dict(parse_header(f"{header}\n")).get("ntasks") or ""
-    call = wrap.TaskCall(program=("w",), workflow="w", step="s", spec="/r", spares=1, tasks=tasks)
-    text = f"#!/bin/sh\n{header}\n" + wrap.wrap(call, "x\n", interpreter="/bin/sh")
-    wrapped = wrap.read_wrapped(text)
+    call = script_wrapping.TaskCall(program=("w",), workflow="w", step="s", spec="/r", spares=1, tasks=tasks)
+    text = f"#!/bin/sh\n{header}\n" + script_wrapping.wrap(call, "x\n", interpreter="/bin/sh")
+    wrapped = script_wrapping.read_wrapped(text)
     assert wrapped is not None
     result = rewrite(parse_call(["a.sh"]), text, wrapped, "c")
     assert result.spares == spares
@@ -214,7 +218,7 @@ def test_spares_need_a_number_of_nodes(header: str, spares: int) -> None:
 
 def test_numbers_that_the_script_would_not_see_corrected_are_not_scaled() -> None:
     text = script(1, "2", "#SBATCH --ntasks=8")
-    wrapped = wrap.read_wrapped(text)
+    wrapped = script_wrapping.read_wrapped(text)
     assert wrapped is not None
     assert (wrapped.tasks, wrapped.gpus) == ("8", "")
     assert "SLURM_NTASKS=8 SLURM_NPROCS=8 /opt/whesl exec" in text
@@ -441,7 +445,7 @@ def test_what_is_not_ours_goes_to_the_real_one(tmp_path: Path) -> None:
 
 def test_nodes_to_avoid_are_added_to_those_of_the_call() -> None:
     text = script(0, "2", "#SBATCH --exclude=n07")
-    wrapped = wrap.read_wrapped(text)
+    wrapped = script_wrapping.read_wrapped(text)
     assert wrapped is not None
     words = rewrite(parse_call(["run.sh"]), text, wrapped, "c", avoid=("n02", "n03")).words
     assert "--exclude=n07,n02,n03" in words

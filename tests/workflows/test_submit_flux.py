@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
+from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES
 from whesl.rjms.port import JobRecord
-from whesl.rjms.submission_environment import GRANTED_SPARES
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.submit import flux_command, flux_directives, jobspec
 from whesl.workflows.submit.flux_bindings import OUTER
 from whesl.workflows.submit.install import install
@@ -33,10 +33,10 @@ HEADER = """\
 
 
 def script(spares: int = 1, task: str = "run") -> str:
-    call = wrap.TaskCall(
+    call = script_wrapping.TaskCall(
         program=("/opt/whesl",), workflow="w", step=task, spec="/r", nodes="2", spares=spares
     )
-    return HEADER + "\n" + wrap.wrap(call, "flux run -N2 -n4 x\n", interpreter="/bin/bash")
+    return HEADER + "\n" + script_wrapping.wrap(call, "flux run -N2 -n4 x\n", interpreter="/bin/bash")
 
 
 def spec(
@@ -95,7 +95,7 @@ def test_any_other_document_is_nobodys(document: Any) -> None:
 
 
 def rewritten(given: dict[str, Any], spares: int = 1, **options: Any) -> jobspec.Rewritten:
-    wrapped = wrap.read_wrapped(script(spares))
+    wrapped = script_wrapping.read_wrapped(script(spares))
     assert wrapped is not None
     before = json.dumps(given)
     result = jobspec.rewrite(given, wrapped, "w/run#1", **options)

@@ -14,7 +14,7 @@ import pytest
 
 from whesl.model.workflow import BadNode
 from whesl.testing.slurmbed import SlurmBed
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.submit import bad_nodes_file
 from whesl.workflows.submit.install import install
 from whesl.workflows.submit.sbatch_rewriting import OURS
@@ -44,12 +44,12 @@ class Front:
             f'#!/bin/sh\nenv > "{directory}/seen.new"\nmv "{directory}/seen.new" "{directory}/seen"\n'
         )
         program.chmod(0o755)
-        call = wrap.TaskCall(
+        call = script_wrapping.TaskCall(
             program=(str(program),), workflow="w", step="a step", spec="/r", nodes="2", spares=1, tasks="4"
         )
         header = '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks=4\n#SBATCH --comment "its own words"\n'
         self.script = directory / "a_step.slurm.sh"
-        self.script.write_text(header + wrap.wrap(call, "true\n", interpreter="/bin/bash"))
+        self.script.write_text(header + script_wrapping.wrap(call, "true\n", interpreter="/bin/bash"))
         self.jobs: set[str] = set()
 
     def submit(self, *options: str) -> str:

@@ -20,7 +20,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -28,8 +28,7 @@ from typing import NamedTuple
 import msgspec
 import zmq
 
-from whesl.agents.fencing import attempt_signals, processes
-from whesl.agents.fencing.process_attribution import attempts_of
+from whesl.agents.fencing import attempt_processes, attempt_signals
 from whesl.agents.lease import KernelWitness, Lease, lead
 from whesl.agents.memory_locking import stay_resident
 from whesl.agents.messages import (
@@ -51,12 +50,12 @@ from whesl.agents.messages import (
     Stacks,
     ToAgent,
 )
-from whesl.agents.watchdog_pair import Pair
+from whesl.agents.mutual_restart_pair import Pair
 from whesl.detect.hung_process_stacks import collect
-from whesl.model import file_retry
+from whesl.model import attempt_rlimit_mark, file_retry
 from whesl.model.event_loop_stall import Stoppage
-from whesl.wire.addresses import bracketed
 from whesl.wire.agent_link import LinkClient
+from whesl.wire.own_addresses import bracketed
 
 # Without any contact for this long, there is nobody left to serve: the allocation is over.
 ORPHANED = 120.0
@@ -136,7 +135,7 @@ class Agent:
         self._under_way: set[str] = set()
         self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._pausing = threading.Lock()
-        self._paused: list[processes.Process] = []
+        self._paused: list[attempt_processes.Process] = []
         self._held = attempt_signals.HeldSignal()
         self._asked = SignalProcesses(token="", signum=0)  # what was held last
 
@@ -208,7 +207,7 @@ class Agent:
                 if process.state != "T" and (process.pid, process.started) not in mine
             ]:
                 for process in fresh:
-                    processes.send(process.pid, signal.SIGSTOP)
+                    attempt_processes.send(process.pid, signal.SIGSTOP)
                 mine |= {(process.pid, process.started) for process in fresh}
                 self._paused += fresh
 
@@ -221,7 +220,7 @@ class Agent:
             for process in self._processes(self._file.prefix):
                 # One that was told to stop a moment ago may not look stopped yet.
                 if (process.pid, process.started) in mine or (not mine and process.state == "T"):
-                    processes.send(process.pid, signal.SIGCONT)
+                    attempt_processes.send(process.pid, signal.SIGCONT)
             self._paused, self._lease.paused = [], False
 
     def _extend(self, now: float) -> None:
@@ -329,27 +328,47 @@ class Agent:
                 return LeaseEnded(number=0, seconds=silent, count=count, attempts=attempts)
 
     def _stacks(self, token: str) -> FromAgent:
-        stuck = processes.stuck(lambda: self._processes(token))
+        stuck = attempt_processes.stuck(lambda: self._processes(token))
         pids = [process.pid for process in self._processes(token)]
         return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT), stuck=stuck)
 
     def _program(self, token: str) -> FromAgent | None:
-        found = any(process.name not in processes.NO_RANKS for process in self._processes(token))
+        found = any(process.name not in attempt_processes.NO_RANKS for process in self._processes(token))
         return ProgramFound(token=token) if found else None
 
     def _spared(self) -> tuple[int, ...]:
         return (os.getpid(), os.getppid())
 
-    def _processes(self, token: str) -> list[processes.Process]:
+    def _processes(self, token: str) -> list[attempt_processes.Process]:
         """Return those that can be seen."""
         with contextlib.suppress(OSError):
-            return processes.of_attempt(token, spare=self._spared(), node=self._node)
+            return attempt_processes.of_attempt(token, spare=self._spared(), node=self._node)
         return []
 
-    def _kill(self, token: str, steps: tuple[str, ...] = ()) -> processes.Killing:
-        return processes.kill_all(
+    def _kill(self, token: str, steps: tuple[str, ...] = ()) -> attempt_processes.Killing:
+        return attempt_processes.kill_all(
             token, spare=self._spared(), node=self._node, steps=steps, timeout=self._file.limit
         )
+
+
+def attempts_of(found: Iterable[attempt_processes.Process], prefix: str) -> tuple[int, ...]:
+    """Return to which attempts processes belong, as far as their marks or environments tell.
+
+    Args:
+        found: the processes.
+        prefix: what the tokens of their task begin with.
+    """
+    numbers = set()
+    wanted = f"\0{attempt_processes.TOKEN_VARIABLE}={prefix}".encode()
+    for process in found:
+        if attempt_rlimit_mark.carries(process.mark, prefix):
+            numbers.add(attempt_rlimit_mark.number_of(process.mark))
+            continue
+        environment = b"\0" + (attempt_processes.environment_of(process.pid) or b"")
+        number = environment.partition(wanted)[2].partition(b"\0")[0]
+        if number.isdigit():
+            numbers.add(int(number))
+    return tuple(sorted(numbers))
 
 
 def main() -> int:

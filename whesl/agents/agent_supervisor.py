@@ -17,7 +17,7 @@ import msgspec
 import zmq
 
 from whesl.agents.blocking_call_worker import Worker
-from whesl.agents.fencing import processes
+from whesl.agents.fencing import attempt_processes
 from whesl.agents.job_suspension import HeldSilence, Suspension
 from whesl.agents.lease_responder_supervisor import Leases, listen
 from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
@@ -38,14 +38,14 @@ from whesl.agents.messages import (
     Stacks,
     ToAgent,
 )
-from whesl.model import decoding, file_retry
+from whesl.model import decode_errors, file_retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
-from whesl.wire.addresses import own_addresses
 from whesl.wire.agent_link import LinkServer, PeerFound, PeerLost
 from whesl.wire.allowed_ports import allowed
+from whesl.wire.curve_sockets import BindError
 from whesl.wire.keys import LinkKeys
-from whesl.wire.sockets import BindError
+from whesl.wire.own_addresses import own_addresses
 
 LOG = logging.getLogger(__name__)
 RELAUNCH_AFTER = 3.0
@@ -65,7 +65,7 @@ class _Adopted:
 
     def poll(self) -> int | None:
         """Return None while it runs; how it ended is not known."""
-        return None if processes.alive(self.pid, self._carrier.started) else 0
+        return None if attempt_processes.alive(self.pid, self._carrier.started) else 0
 
 
 class Agents:
@@ -119,7 +119,7 @@ class Agents:
         self._listened = 0.0  # until when the responder has run
         self._look_again: float | None = None
         self._polled = now
-        old = decoding.load(link, LinkFile)
+        old = decode_errors.load(link, LinkFile)
         if old is not None and old.claim != claim:
             old = None
         keys = old.keys if old else LinkKeys.generate()
@@ -167,7 +167,7 @@ class Agents:
         with contextlib.suppress(OSError):
             file_retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
         request = StepRequest(
-            command=(sys.executable, "-m", processes.AGENT, str(self._link)),
+            command=(sys.executable, "-m", attempt_processes.AGENT, str(self._link)),
             nodes=nodes,
             tasks=len(nodes),
             workdir="/",
@@ -188,7 +188,9 @@ class Agents:
     def _write_down(self) -> None:
         """Keep what an isolator after this one has to know of the steps that carry the agents."""
         with contextlib.suppress(OSError):  # on a full disk; then a step's end looks like the loss of nodes
-            found = [process for step in self._steps if (process := processes.read(step.pid)) is not None]
+            found = [
+                process for step in self._steps if (process := attempt_processes.read(step.pid)) is not None
+            ]
             carriers = tuple(Carrier(pid=process.pid, started=process.started) for process in found)
             leases = self.leases
             file = msgspec.structs.replace(

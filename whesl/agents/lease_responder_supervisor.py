@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whesl.agents.fencing import processes
+from whesl.agents.fencing import attempt_processes
 from whesl.agents.lease_table import LeaseTable
 from whesl.agents.messages import Carrier, LinkFile, ResponderSetup
 from whesl.locking import procfs
@@ -80,7 +80,7 @@ class Leases:
     def _find(self, old: LinkFile) -> None:
         """Take up the responder that an earlier isolator has started; start another where it is gone."""
         carrier = old.responder
-        if carrier is not None and processes.alive(carrier.pid, carrier.started):
+        if carrier is not None and attempt_processes.alive(carrier.pid, carrier.started):
             with contextlib.suppress(OSError):
                 descriptor = os.open(f"/proc/{carrier.pid}/fd/{old.table}", os.O_RDWR | os.O_CLOEXEC)
                 try:
@@ -116,7 +116,7 @@ class Leases:
     def _ended(self) -> bool:
         if self._child is not None:
             return self._child.poll() is not None
-        return not processes.alive(self.carrier.pid, self.carrier.started)
+        return not attempt_processes.alive(self.carrier.pid, self.carrier.started)
 
     # The leases -----------------------------------------------------------------------------------------
 

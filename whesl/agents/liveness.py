@@ -35,7 +35,10 @@ class NodeLost(msgspec.Struct, frozen=True):
 
 
 class NodeFenced(msgspec.Struct, frozen=True):
-    """An agent killed an attempt's processes; ``left`` of them withstood. ``strange``: ``link.Killed``."""
+    """An agent killed an attempt's processes; ``left`` of them withstood.
+
+    ``strange``: see ``agents.messages.Killed``.
+    """
 
     node: str
     token: str

@@ -14,7 +14,7 @@ from whesl.ckpt.manifest import Part
 from whesl.ckpt.messages import Agreed, Candidate, Verified, Warned, Written
 from whesl.ckpt.rank_page import Page, SlotState
 from whesl.ckpt.rendezvous import Address, find
-from whesl.wire.sockets import ClientSocket
+from whesl.wire.curve_sockets import ClientSocket
 
 if TYPE_CHECKING:
     from collections.abc import Callable

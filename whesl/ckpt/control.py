@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whesl.ckpt import messages
 from whesl.model.errors import TransientError
 from whesl.wire import keys
-from whesl.wire.sockets import ClientSocket
+from whesl.wire.curve_sockets import ClientSocket
 
 if TYPE_CHECKING:
     from pathlib import Path

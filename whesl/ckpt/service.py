@@ -43,8 +43,8 @@ from whesl.ckpt.manifest import Manifest
 from whesl.ckpt.messages import Agreed, Candidate, Reply, StatusAsked, Stop, Verified, Warned, Written
 from whesl.ckpt.migration import Migration
 from whesl.model.errors import WheslError
-from whesl.wire.addresses import bracketed, own_addresses
-from whesl.wire.sockets import ServerSocket
+from whesl.wire.curve_sockets import ServerSocket
+from whesl.wire.own_addresses import bracketed, own_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable

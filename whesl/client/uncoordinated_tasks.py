@@ -14,13 +14,13 @@ from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.isolator.task import raise_requests, taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.model import decoding, file_retry
+from whesl.model import decode_errors, file_retry
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
 from whesl.report.collection import gather
-from whesl.report.summary import summarise
+from whesl.report.report_builder import summarise
 from whesl.wire.messages import Control, PredictFailure, RaiseException
 
 _TURN = 0.1
@@ -53,7 +53,7 @@ def _living(home: Path) -> dict[str, tuple[Path, Job]]:
     living: dict[str, tuple[Path, Job]] = {}
     for file in file_retry.entries(places.tasks(home), "*/*/job.json"):
         directory = TaskDir(file.parent)
-        job = None if directory.result_file.exists() else decoding.load(file, Job)
+        job = None if directory.result_file.exists() else decode_errors.load(file, Job)
         if job is not None and not job.setup.coordinator and directory.owner() is not None:
             living[job.setup.task.id] = (file.parent, job)
     return living
@@ -69,7 +69,7 @@ def ended(home: Path) -> State:
     """Return those that have ended, in the same way: to say so of one that was asked for."""
     entries: dict[str, TaskEntry] = {}
     for file in file_retry.entries(places.tasks(home), "*/*/result.json"):
-        job, result = decoding.load(file.with_name("job.json"), Job), decoding.load(file, Result)
+        job, result = decode_errors.load(file.with_name("job.json"), Job), decode_errors.load(file, Result)
         if job is not None and result is not None and not job.setup.coordinator:
             entries[job.setup.task.id] = _entry(file.parent, job, result.state)
     return State(tasks=Map(entries))

@@ -14,7 +14,7 @@ from whesl.cloud.core import plan_menu, profile_estimation
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.records import HOUR, FreeForecast, Profile
 from whesl.cloud.core.stage_speed import cluster_nodes, paces
-from whesl.cloud.input_parsing import Refusals, read_text
+from whesl.cloud.input_errors import Refusals, read_text
 from whesl.cloud.workflow.read import read
 from whesl.model.errors import UsageError
 

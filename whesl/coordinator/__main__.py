@@ -11,7 +11,7 @@ from typing import NoReturn
 from whesl.coordinator.client.start import ALREADY_RUNNING, BIND_VARIABLE, lock, lock_file
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.daemon import Daemon
-from whesl.coordinator.effects.ports import InstalledPorts
+from whesl.coordinator.effects.scheduler_and_manager_lookup import InstalledPorts
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_watch import Guard
 from whesl.model import file_retry

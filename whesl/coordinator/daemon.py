@@ -24,7 +24,7 @@ import zmq
 
 from whesl import __version__
 from whesl.coordinator import file_limit, json_views, python_gc
-from whesl.coordinator.core.events import (
+from whesl.coordinator.core.events_and_commands import (
     Command,
     Event,
     HeartbeatsArrived,
@@ -40,7 +40,7 @@ from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPee
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
 from whesl.coordinator.effects.manager_calls import Call, Calls, Workers
-from whesl.coordinator.effects.ports import Ports
+from whesl.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.coordinator.metrics import LatestSnapshot
 from whesl.coordinator.storage.background_snapshots import Snapshotter
 from whesl.coordinator.storage.restore import reopen
@@ -50,13 +50,13 @@ from whesl.model import file_retry
 from whesl.model import home as places
 from whesl.model.errors import WheslError
 from whesl.records import coordinator as records
+from whesl.wire.curve_sockets import BindError
 from whesl.wire.delivery import new_incarnation
 from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
 from whesl.wire.messages import WIRE_VERSION, Query, Register, Reply
 from whesl.wire.metrics_server import MetricsServer
 from whesl.wire.server import CoordinatorServer, Delivery
-from whesl.wire.sockets import BindError
 from whesl.wire.spool import collect, put_aside
 from whesl.workflows.submit import bad_nodes_file
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
-from whesl.detect.regex_subset import Canonical, PatternError
+from whesl.detect.regex_canonical_form import Canonical, PatternError
 from whesl.model.errors import UsageError
 
 _hyperscan: ModuleType | None

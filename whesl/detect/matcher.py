@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whesl.detect.engines import Engine, capturer, make_engine
-from whesl.detect.regex_subset import canonical
+from whesl.detect.regex_canonical_form import canonical
 from whesl.esl.detections.base import Pattern
 
 EXCERPT = 4096  # bytes of a line that are kept as evidence

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from whesl.doctor.findings import Finding, State, ask, version_tuple
+from whesl.doctor.probe_runner import Finding, State, ask, version_tuple
 
 GROUP = "resource managers"
 # What the tests are run with; see docs/flux.md.

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from whesl.doctor.findings import Finding, State, ask
 from whesl.doctor.host_and_home import HOME, home_path
+from whesl.doctor.probe_runner import Finding, State, ask
 from whesl.locking import mounts, takeover_lock
 
 # Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.

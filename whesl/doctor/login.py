@@ -9,7 +9,7 @@ import resource
 from pathlib import Path
 
 from whesl.coordinator import file_limit
-from whesl.doctor.findings import Finding, State
+from whesl.doctor.probe_runner import Finding, State
 from whesl.model.errors import UsageError
 from whesl.wire.allowed_ports import PORTS_VARIABLE, allowed
 

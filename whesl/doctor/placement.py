@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.doctor.findings import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask
 from whesl.rjms.slurm import records
 
 GROUP = "resource managers"

@@ -13,7 +13,7 @@ from whesl.doctor import (
     software,
     workflow_managers,
 )
-from whesl.doctor.findings import Probe
+from whesl.doctor.probe_runner import Probe
 from whesl.model import home as places
 
 PROBES: tuple[tuple[str, str, Probe], ...] = (

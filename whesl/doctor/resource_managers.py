@@ -6,7 +6,7 @@ import os
 import shutil
 from collections import Counter
 
-from whesl.doctor.findings import Answer, Finding, State, ask, version_tuple
+from whesl.doctor.probe_runner import Answer, Finding, State, ask, version_tuple
 from whesl.local import protocol
 from whesl.local.cluster_directory import Cluster
 from whesl.model.errors import WheslError

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from whesl.doctor.findings import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask
 from whesl.rjms.slurm import records
 from whesl.wire.allowed_ports import PORTS_VARIABLE
 
@@ -122,7 +122,7 @@ def _warn(name: str, detail: str, advice: str) -> Finding:
 
 
 def _passes_marks(settings: Mapping[str, str]) -> bool:
-    """Whether srun passes on the limit by which processes are known (whesl.model.rlimit_mark)."""
+    """Whether srun passes on the limit by which processes are known (whesl.model.attempt_rlimit_mark)."""
     passed = settings.get("PropagateResourceLimits", "ALL").upper().split(",")
     if passed != ["(NULL)"]:
         return not {"ALL", "RSS"}.isdisjoint(passed)

@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from whesl.doctor.findings import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask
 
 GROUP = "software"
 LEAST_PYTHON = (3, 10)

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from whesl.doctor.findings import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask
 from whesl.doctor.software import installed
 
 GROUP = "workflow managers"

@@ -15,7 +15,7 @@ import msgspec
 from whesl.esl import rules_cache
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
 from whesl.model import file_retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import UsageError, WheslError
 
 

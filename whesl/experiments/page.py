@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from whesl.experiments.runner import Outcome, summed
 from whesl.lab.results.page import Lines, Page, Part, Section, write_page
-from whesl.lab.results.records import Table
+from whesl.lab.results.table_and_figure import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

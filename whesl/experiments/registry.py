@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from whesl.lab.results.records import Figure, Table
+from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 # name: the module that registers it with ``@experiment``.
 EXPERIMENTS: dict[str, str] = {
@@ -42,9 +42,9 @@ EXPERIMENTS: dict[str, str] = {
     "cloud-small": "whesl.experiments.cloud.reproduce",
     "cloud-calibration": "whesl.experiments.cloud.reproduce",
     # Predictors
-    "predict-weibull": "whesl.experiments.reproduce_predictors",
-    "predict-periods": "whesl.experiments.reproduce_predictors",
-    "predict-records": "whesl.experiments.reproduce_predictors",
+    "predict-weibull": "whesl.experiments.reproduce_failure_fits",
+    "predict-periods": "whesl.experiments.reproduce_failure_fits",
+    "predict-records": "whesl.experiments.reproduce_failure_fits",
     # Checkpoints
     "ckpt-ratios": "whesl.experiments.ckpt.reproduce",
     "ckpt-overheads": "whesl.experiments.ckpt.reproduce",

@@ -15,7 +15,7 @@ from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError
 from whesl.locking.takeover_watch import Guard
-from whesl.model import decoding, file_retry
+from whesl.model import decode_errors, file_retry
 from whesl.model.errors import WheslError
 from whesl.rjms import current_allocation, manager_table
 from whesl.rjms.port import Closing
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
 
 def _look_after(arguments: list[str]) -> int:
     directory = TaskDir(Path(arguments[arguments.index("--task-dir") + 1]))
-    job = decoding.load(directory.job_file, Job)
+    job = decode_errors.load(directory.job_file, Job)
     if job is None:
         logging.error("%s is missing or not readable", directory.job_file)
         return 70

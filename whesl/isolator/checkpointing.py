@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     AskCheckpoint,
     CheckpointDone,
     Command,

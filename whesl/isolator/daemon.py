@@ -20,7 +20,7 @@ from whesl.agents.fencing import attempt_signals
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.core import machine
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     AdoptAttempt,
     AttemptExited,
     AttemptNotStarted,
@@ -64,7 +64,7 @@ from whesl.isolator.observe.manager_events import ManagerEvents, matter
 from whesl.isolator.observe.no_match_fast_path import Skimming
 from whesl.isolator.observe.observer import Observer
 from whesl.isolator.recovery_steps import Steps
-from whesl.isolator.task import disk_reserve, forbid_requeue, lock_lost, moved_output_links, pause_note
+from whesl.isolator.task import disk_reserve, forbid_requeue, lock_lost, paused_terminal_notice
 from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.raise_requests import Left
@@ -320,7 +320,7 @@ class Daemon:
         self._state, commands = machine.step(self._state, event, now)
         self._write([command.record for command in commands if isinstance(command, Journal)], now)
         if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
-            pause_note.tell(self._directory, self._state)
+            paused_terminal_notice.tell(self._directory, self._state)
         for command in commands:
             if not isinstance(command, Journal):
                 _PERFORM[type(command)](self, command)
@@ -459,7 +459,7 @@ class Daemon:
         letting_go = threading.Thread(target=self._observer.close, name="letting-go", daemon=True)
         letting_go.start()
         told = partial(resume.understood, self._journal)
-        notes = moved_output_links.leave(self._job, self._state, told, os.environ, self._clock)
+        notes = shutdown.link_old_places(self._job, self._state, told, os.environ, self._clock)
         remark = shutdown.summarise(self._directory, self._job, self._allocation, self._state, told, notes)
         self._journal.close()
         self._manager_events.finish()

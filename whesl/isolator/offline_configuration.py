@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 
-from whesl.isolator.core.events import ConfigurationRead
+from whesl.isolator.core.events_and_commands import ConfigurationRead
 from whesl.wire.messages import Register, Welcome
 
 LIMIT = 30.0

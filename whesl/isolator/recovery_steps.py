@@ -10,17 +10,17 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.events_and_commands import StepDone
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import State
 from whesl.isolator.launch.attempt_command import written
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import file_retry
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
-from whesl.model.task_configuration import Configuration
 from whesl.operations.plan import Context, RecoveryError
-from whesl.operations.relocation.paths_in_use import named_paths
+from whesl.operations.relocation.named_and_open_files import named_paths
 
 LOG = logging.getLogger(__name__)
 _PLACEMENT = "WHESL_PLACEMENT"  # where the table of nodes' risks is, in the environment of a task
@@ -53,7 +53,7 @@ class Steps:
             index: which of its steps.
         """
         # Only here: most tasks need none of it, and the first attempt of all of them would wait for it.
-        from whesl.operations.execution import HostPorts, execute
+        from whesl.operations.step_execution import HostPorts, execute
 
         recovery = state.recovery
         assert recovery is not None

@@ -14,11 +14,11 @@ import logging
 
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.state import State
-from whesl.isolator.core.task_setup import token
+from whesl.isolator.core.task_setup_record import token
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal, JournalError
 from whesl.model.allocation_nodes import NodeSet
-from whesl.model.decoding import FOREIGN
+from whesl.model.decode_errors import FOREIGN
 from whesl.records import isolator as records
 from whesl.records import of_isolator
 

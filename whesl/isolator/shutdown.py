@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.isolator.core.events import Finish
+from whesl.isolator.core.events_and_commands import Finish
 from whesl.isolator.core.machine import EXIT_NOT_STARTED
-from whesl.isolator.core.recovery.escalation import EXIT_TEMPORARY
+from whesl.isolator.core.recovery.escalation_to_coordinator import EXIT_TEMPORARY
 from whesl.isolator.core.state import State
+from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
 from whesl.isolator.task import disk_reserve, requeue_truncation_warning, summary, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import JournalError
 from whesl.model.errors import WheslError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
-from whesl.records.isolator import AnyRecord
+from whesl.records.isolator import AnyRecord, StepDone
 from whesl.rjms.port import Allocation
 
 if TYPE_CHECKING:
@@ -73,6 +74,59 @@ def summarise(
     return "" if job.setup.observe else summary.remark(said)
 
 
+def link_old_places(
+    job: Job,
+    state: State,
+    told: Callable[[], Iterable[tuple[AnyRecord, float]]],
+    environment: Mapping[str, str],
+    clock: Callable[[], float],
+) -> tuple[str, ...]:
+    """Put links at the old places (``links_at_task_end``) when the task has succeeded at new ones.
+
+    Not in a workflow of ours: its dependents are told the path map. Not before the task is over, and not when
+    it has failed: then the old places are as the failed attempt left them. May be done again. The task's own
+    status stays, whatever cannot be done.
+
+    Args:
+        job: the task.
+        state: of its isolator, at the end.
+        told: reads its journal's records with their times.
+        environment: what the task's was made of.
+        clock: the isolator's.
+
+    Returns what its user should know of that, a line each.
+    """
+    ended, configuration = state.ended, state.configuration
+    if ended is None or ended.state is not TaskState.COMPLETED or job.setup.observe:
+        return ()
+    if job.setup.workflow != WITHOUT_WORKFLOW or not configuration.path_map:
+        return ()
+    # Only here: it is rare.
+    from whesl.isolator.recovery_steps import task_paths
+    from whesl.operations.relocation.links_at_task_end import Since, put_up
+
+    try:
+        moved = next((at for record, at in told() if _moves(record)), None)
+        if moved is None:
+            return ()
+        named = task_paths(job, configuration, environment)
+        ahead = time.time() - clock()
+        since = Since(state.first_started + ahead, moved + ahead)
+        streams = [stream.path for stream in (job.stdout, job.stderr) if stream.path]
+        report = put_up(configuration.path_map, named, job.setup.task.id, since, streams)
+    except (WheslError, OSError) as error:
+        LOG.error("no links at the old places: %s", error)
+        places = ", ".join(f"{rule.new} instead of {rule.old}" for rule in configuration.path_map.rules)
+        return (
+            f"its outputs are below {places}, and no links lead there: {error}",
+            "what stands at the old places may be half-written: use the new ones",
+        )
+    LOG.info("%d links at the old places", report.linked)
+    for note in report.notes:
+        LOG.warning("%s", note)
+    return tuple(report.notes)
+
+
 def part(client: CoordinatorClient) -> None:
     """Leave the coordinator: what it does not take now is put where it looks when it is back."""
     deadline = time.monotonic() + (FLUSH_LIMIT if client.connected() else 0.0)
@@ -122,3 +176,9 @@ def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
         return ""
     why = " ".join(finish.reason.split())
     return visible(f"whesl: {job.setup.task.id}: exit status {finish.code}: {why}; see {directory.summary}")
+
+
+def _moves(record: AnyRecord) -> bool:
+    """Whether a recovery step left a task with paths that have moved."""
+    moved = record.configuration if isinstance(record, StepDone) else None
+    return moved is not None and bool(moved.path_map)

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from whesl.journal.database_integrity import sync_directory
-from whesl.journal.errors import FULL, JournalError
+from whesl.journal.sqlite_errors import FULL, JournalError
 from whesl.model import file_retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 
 _NAME = re.compile(r"history-([0-9a-f]{8})-(\d{12})-(\d{12})\.jsonl\.gz")
 _UNFINISHED = ".history-*.new"

@@ -21,7 +21,7 @@ import msgspec
 
 from whesl.journal import database_integrity
 from whesl.journal.archived_records import Record
-from whesl.journal.errors import (
+from whesl.journal.sqlite_errors import (
     DAMAGED,
     FULL,
     UNREADABLE,
@@ -31,7 +31,7 @@ from whesl.journal.errors import (
     page_unread,
     translated,
 )
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.file_retry import LIMIT, TRANSIENT, exists, told
 
 T = TypeVar("T")

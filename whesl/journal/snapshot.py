@@ -24,10 +24,10 @@ from pathlib import Path
 import msgspec
 
 from whesl.journal.database_integrity import sync_directory
-from whesl.journal.errors import FULL
+from whesl.journal.sqlite_errors import FULL
 from whesl.journal.store import Anchor
 from whesl.model import file_retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 
 VERSION = 1

@@ -33,7 +33,7 @@ from whesl.journal.database import (
     records_in,
     row_of,
 )
-from whesl.journal.errors import FULL, UNREADABLE, JournalError, input_output, no_room
+from whesl.journal.sqlite_errors import FULL, UNREADABLE, JournalError, input_output, no_room
 from whesl.model.file_retry import exists, remove, retried, told
 from whesl.model.journal_record import Damage
 

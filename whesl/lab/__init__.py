@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from whesl.lab.cluster.simulation import Simulation, simulate
     from whesl.lab.cluster.simulation_records import Attempts, Workload, workload
     from whesl.lab.machine_file import read as read_resources
-    from whesl.lab.progress import Progress, Silent
+    from whesl.lab.progress_protocol import Progress, Silent
     from whesl.lab.readers.failures import periods as read_periods
     from whesl.lab.readers.format_detection import read_failures, read_jobs
     from whesl.lab.readers.swf import read as read_swf
     from whesl.lab.readers.workflow_formats import read as read_graph
     from whesl.lab.replay.case_from_logs import Case, prepare
-    from whesl.lab.replay.run import Replay, candidate
-    from whesl.lab.replay.run import replay as replay_case
+    from whesl.lab.replay.policy_comparison import Replay, candidate
+    from whesl.lab.replay.policy_comparison import replay as replay_case
     from whesl.lab.replay.savings_bootstrap import savings
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import Page, Section, write_page
-    from whesl.lab.results.records import Figure, Series, Table
-    from whesl.lab.results.tables import write_jobs, write_summary, write_table
+    from whesl.lab.results.result_writers import write_jobs, write_summary, write_table
+    from whesl.lab.results.table_and_figure import Figure, Series, Table
     from whesl.lab.workflow.simulate import simulate as simulate_workflows
     from whesl.placement.port import Decisions, Policy, View
+    from whesl.predict.failure_history import History, merged
     from whesl.predict.filtered_failure_prediction import fit as fit_ffp
     from whesl.predict.given_accuracy import exact, of_accuracy
-    from whesl.predict.history import History, merged
     from whesl.predict.port import Predictor
     from whesl.predict.survival import fit as fit_survival
 
@@ -94,26 +94,26 @@ _PLACES = {
     "Attempts": ("whesl.lab.cluster.simulation_records", "Attempts"),
     "Case": ("whesl.lab.replay.case_from_logs", "Case"),
     "Decisions": ("whesl.placement.port", "Decisions"),
-    "Figure": ("whesl.lab.results.records", "Figure"),
-    "History": ("whesl.predict.history", "History"),
+    "Figure": ("whesl.lab.results.table_and_figure", "Figure"),
+    "History": ("whesl.predict.failure_history", "History"),
     "Page": ("whesl.lab.results.page", "Page"),
     "Policy": ("whesl.placement.port", "Policy"),
     "Predictor": ("whesl.predict.port", "Predictor"),
-    "Progress": ("whesl.lab.progress", "Progress"),
-    "Replay": ("whesl.lab.replay.run", "Replay"),
+    "Progress": ("whesl.lab.progress_protocol", "Progress"),
+    "Replay": ("whesl.lab.replay.policy_comparison", "Replay"),
     "Section": ("whesl.lab.results.page", "Section"),
-    "Series": ("whesl.lab.results.records", "Series"),
-    "Silent": ("whesl.lab.progress", "Silent"),
+    "Series": ("whesl.lab.results.table_and_figure", "Series"),
+    "Silent": ("whesl.lab.progress_protocol", "Silent"),
     "Simulation": ("whesl.lab.cluster.simulation", "Simulation"),
-    "Table": ("whesl.lab.results.records", "Table"),
+    "Table": ("whesl.lab.results.table_and_figure", "Table"),
     "View": ("whesl.placement.port", "View"),
     "Workload": ("whesl.lab.cluster.simulation_records", "Workload"),
-    "candidate": ("whesl.lab.replay.run", "candidate"),
+    "candidate": ("whesl.lab.replay.policy_comparison", "candidate"),
     "exact": ("whesl.predict.given_accuracy", "exact"),
     "fit_ffp": ("whesl.predict.filtered_failure_prediction", "fit"),
     "fit_survival": ("whesl.predict.survival", "fit"),
     "measures": ("whesl.lab.cluster.measures", "measures"),
-    "merged": ("whesl.predict.history", "merged"),
+    "merged": ("whesl.predict.failure_history", "merged"),
     "of_accuracy": ("whesl.predict.given_accuracy", "of_accuracy"),
     "outcome": ("whesl.lab.cluster.measures", "outcome"),
     "prepare": ("whesl.lab.replay.case_from_logs", "prepare"),
@@ -123,17 +123,17 @@ _PLACES = {
     "read_periods": ("whesl.lab.readers.failures", "periods"),
     "read_resources": ("whesl.lab.machine_file", "read"),
     "read_swf": ("whesl.lab.readers.swf", "read"),
-    "replay_case": ("whesl.lab.replay.run", "replay"),
+    "replay_case": ("whesl.lab.replay.policy_comparison", "replay"),
     "savings": ("whesl.lab.replay.savings_bootstrap", "savings"),
     "simulate": ("whesl.lab.cluster.simulation", "simulate"),
     "simulate_policy": ("whesl.lab.cluster.policy_object_loop", "simulate"),
     "simulate_workflows": ("whesl.lab.workflow.simulate", "simulate"),
     "workload": ("whesl.lab.cluster.simulation_records", "workload"),
     "write_figure": ("whesl.lab.results.figures", "write_figure"),
-    "write_jobs": ("whesl.lab.results.tables", "write_jobs"),
+    "write_jobs": ("whesl.lab.results.result_writers", "write_jobs"),
     "write_page": ("whesl.lab.results.page", "write_page"),
-    "write_summary": ("whesl.lab.results.tables", "write_summary"),
-    "write_table": ("whesl.lab.results.tables", "write_table"),
+    "write_summary": ("whesl.lab.results.result_writers", "write_summary"),
+    "write_table": ("whesl.lab.results.result_writers", "write_table"),
 }
 
 if not TYPE_CHECKING:  # for type checkers a misspelled name stays an error

@@ -25,7 +25,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState, NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, JobRecord, JobRequest, NodeRecord, Step, StepRequest
-from whesl.rjms.slurm.environment_rewriting import for_nodes, for_own_step, nodes_of
+from whesl.rjms.slurm.attempt_environment import for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.records import comment_for, remarked
 from whesl.rjms.slurm.states import reason_text
 from whesl.scheduling.records import Dependency, Job, JobSpec

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from whesl.local.protocol import AnyMessage, Message
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 
 MAX_LINE = 64 * 1024 * 1024

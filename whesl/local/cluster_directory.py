@@ -12,7 +12,7 @@ from whesl.local.channel import Channel, Directory, ask
 from whesl.local.protocol import AnyMessage, Failed, Message
 from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.scheduling.records import Settings
 

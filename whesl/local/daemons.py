@@ -76,7 +76,7 @@ def prepare(cluster: Cluster, settings: Settings) -> None:
 def start_server(cluster: Cluster) -> int:
     """Start the server and wait until it answers; returns its process id. Raises TransientError."""
     # What places jobs by predictions needs more than this room; it runs the same server.
-    server = "whesl.site.local_server" if cluster.settings().placement else "whesl.local.server"
+    server = "whesl.site.local_cluster_placement" if cluster.settings().placement else "whesl.local.server"
     process = _spawn(cluster, [server, cluster.path])
     deadline = time.monotonic() + START_TIMEOUT
     while not _answers(cluster):

@@ -15,7 +15,7 @@ import time
 
 from whesl.local.channel import Channel, ChannelClosedError
 from whesl.local.cluster_directory import SERVER, Cluster
-from whesl.local.service import Service
+from whesl.local.request_handler import Service
 from whesl.local.store import Store
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.scheduling.records import Job, Node, Step
 

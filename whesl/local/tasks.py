@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from whesl.local import process_lookup, protocol
 from whesl.local.channel import Channel
 from whesl.local.environment import STEP, of_task
-from whesl.model import rlimit_mark
+from whesl.model import attempt_rlimit_mark
 from whesl.rjms.shims.nodes import TOKEN
 
 READ = 64 * 1024
@@ -326,7 +326,7 @@ def _start(
     soft, hard = resource.getrlimit(resource.RLIMIT_RSS)
     try:
         if (token := env.get(TOKEN)) and hard == resource.RLIM_INFINITY:
-            resource.setrlimit(resource.RLIMIT_RSS, (rlimit_mark.of_token(token), hard))
+            resource.setrlimit(resource.RLIMIT_RSS, (attempt_rlimit_mark.of_token(token), hard))
         return subprocess.Popen(
             command,
             bufsize=0,

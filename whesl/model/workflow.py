@@ -75,7 +75,7 @@ def job_matches(patterns: tuple[str, ...], step: str, name: str) -> bool:
 
 
 class Grade(str, Enum):
-    """What the evidence against a node is worth, the least first (``whesl.model.avoidance``)."""
+    """What the evidence against a node is worth, the least first (``whesl.model.bad_node_expiry``)."""
 
     SUSPECTED = "suspected"
     BLAMED = "blamed"

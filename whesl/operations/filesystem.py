@@ -15,18 +15,18 @@ import msgspec
 
 from whesl.detect.disk_usage import read_usage
 from whesl.esl.detections.disk import DiskMetric
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap
-from whesl.model.task_configuration import Configuration
 from whesl.operations.plan import Context, RecoveryError, StepResult
 from whesl.operations.relocation import mirror_plan, target_probe
 from whesl.operations.relocation.mirror_plan import Policy, Rel
-from whesl.operations.relocation.paths_in_use import named_paths
+from whesl.operations.relocation.named_and_open_files import named_paths
 from whesl.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.relocation.target_probe import UnsuitableError, check_room
 from whesl.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
 from whesl.operations.step_arguments import FilesystemChange, FilesystemReplace
-from whesl.operations.step_crash_state import Progress, ProgressFile, token
+from whesl.operations.step_progress import Progress, ProgressFile, token
 from whesl.records.plan_step import PlanStep
 
 FILESYSTEMS = "WHESL_FILESYSTEMS"

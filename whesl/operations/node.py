@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from whesl.model.allocation_nodes import NodeSet
-from whesl.model.avoidance import SECONDS, told
+from whesl.model.bad_node_expiry import SECONDS, told
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations.plan import Context, RecoveryError, StepResult
 from whesl.operations.step_arguments import NodeAdd, NodeRemove, NodeReplace

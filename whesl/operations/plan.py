@@ -1,8 +1,8 @@
 """From an exception to the steps of its recovery: pure, and serialisable so that it can be journalled.
 
 A plan is made once, when the exception is raised, and written down; each step is then carried out by
-``whesl.operations.execution`` and may be carried out again after a crash. Everything that depends on what was
-seen (the suspect, the captures) is decided here; what depends on the file systems is decided later.
+``whesl.operations.step_execution`` and may be carried out again after a crash. Everything that depends on
+what was seen (the suspect, the captures) is decided here; what depends on the file systems is decided later.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import msgspec
 
 from whesl.esl.spec import Entity, ExceptionSpec, RecoveryStep, ResourceKind, Spec
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
 from whesl.model.outcomes import StepOutcome
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Task
 from whesl.operations.step_arguments import checked, split_command
 from whesl.operations.suspect_node import find_suspect

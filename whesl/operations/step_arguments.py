@@ -54,7 +54,7 @@ class FilesystemChange(Arguments, frozen=True, kw_only=True):
 class NodeReplace(Arguments, frozen=True, kw_only=True):
     """``node``: overrules the evidence; ``unknown``: what to do without a suspect.
 
-    ``expires``: seconds; None for what the evidence is worth (``whesl.model.avoidance``).
+    ``expires``: seconds; None for what the evidence is worth (``whesl.model.bad_node_expiry``).
     """
 
     node: str = ""

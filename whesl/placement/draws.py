@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 
 @jit

@@ -13,7 +13,7 @@ import numpy as np
 
 from whesl.placement.first_free import NONE, first_free
 from whesl.placement.port import Decisions
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from whesl.placement.reliable import expected_loss, worth_waiting
-from whesl.predict.jit import jit
-from whesl.predict.predictor_arrays import probability
+from whesl.predict.compiled_predictor import probability
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
 
 
 class Ready(NamedTuple):

@@ -19,8 +19,8 @@ import numpy as np
 
 from whesl.placement.easy import may_overtake, reservation
 from whesl.placement.port import Decisions
-from whesl.predict.jit import COMPILES, jit
-from whesl.predict.predictor_arrays import Compiled, probabilities, probability
+from whesl.predict.compiled_predictor import Compiled, probabilities, probability
+from whesl.predict.numba_jit import COMPILES, jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

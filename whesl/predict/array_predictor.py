@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.model.errors import UsageError
+from whesl.predict.compiled_predictor import Compiled, probabilities
 from whesl.predict.port import Prediction
-from whesl.predict.predictor_arrays import Compiled, probabilities
 
 if TYPE_CHECKING:
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Flags, Floats, Nodes
 
 

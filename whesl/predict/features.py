@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whesl.predict.predictor_arrays import by_node, rank
+from whesl.predict.compiled_predictor import by_node, rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
     Floats = NDArray[np.float64]
 

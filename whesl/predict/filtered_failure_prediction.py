@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.history import History
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
+    from whesl.predict.failure_history import History
     from whesl.predict.survival import By, Survival
 
 

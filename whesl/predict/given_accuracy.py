@@ -14,12 +14,12 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict.array_predictor import ArrayPredictor, span
-from whesl.predict.predictor_arrays import Compiled, blank, by_node
+from whesl.predict.compiled_predictor import Compiled, blank, by_node
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 
 class Given(ArrayPredictor):

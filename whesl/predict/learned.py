@@ -17,13 +17,13 @@ import numpy as np
 from whesl.model.errors import UsageError
 from whesl.predict import survival, tree_scoring
 from whesl.predict.array_predictor import ArrayPredictor, span
+from whesl.predict.compiled_predictor import Compiled, blank, by_node, rank
 from whesl.predict.features import COLUMNS, Features
-from whesl.predict.predictor_arrays import Compiled, blank, by_node, rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Floats, Nodes
     from whesl.predict.survival import By, Fitted, Survival
     from whesl.predict.tree_scoring import Rows, Trees

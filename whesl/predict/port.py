@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from whesl.predict.history import History
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
+    from whesl.predict.failure_history import History
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]

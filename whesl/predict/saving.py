@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from whesl.model.errors import WheslError
+from whesl.predict.failure_history import History
 from whesl.predict.features import COLUMNS
 from whesl.predict.filtered_failure_prediction import Filtered
 from whesl.predict.given_accuracy import Given
-from whesl.predict.history import History
 from whesl.predict.laws import LAWS, Law
 from whesl.predict.learned import Learned, LearnedPredictor
 from whesl.predict.periodic_failures import Cycle

@@ -17,14 +17,14 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict.array_predictor import ArrayPredictor, span
-from whesl.predict.predictor_arrays import Compiled, by_node, rank
+from whesl.predict.compiled_predictor import Compiled, by_node, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Floats, Nodes
 
 WEIGHT = 2.0  # failures that the prior weighs: two without any expected give a factor of two

@@ -16,15 +16,15 @@ import numpy as np
 from whesl.model.errors import UsageError
 from whesl.predict import laws
 from whesl.predict.array_predictor import ArrayPredictor, span
+from whesl.predict.compiled_predictor import Compiled, blank, by_node
 from whesl.predict.laws import AGES, Law
-from whesl.predict.predictor_arrays import Compiled, blank, by_node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Floats
 
 By = Literal["machine", "kind", "node"]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whesl.predict import jit as compilation
-from whesl.predict.jit import jit
+from whesl.predict import numba_jit as compilation
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,6 +9,7 @@ import msgspec
 
 from whesl.esl.spec import RecoveryStep, Spec
 from whesl.model import evidence
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import History, PredictedFailure
 from whesl.model.journal_record import Damage
 from whesl.model.journal_record import Record as Base
@@ -22,7 +23,6 @@ from whesl.model.outcomes import (
     Verdict,
 )
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.model.workflow import Workflow as TheWorkflow
 from whesl.records.isolator import AnyRecord as IsolatorRecord

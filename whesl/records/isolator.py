@@ -10,13 +10,13 @@ from typing import Any
 
 from whesl.model import evidence
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, Evidence, History, LastLines, PredictedFailure
 from whesl.model.journal_record import Damage
 from whesl.model.journal_record import Record as Base
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import NodeState, TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.records.plan_step import PlanStep
 

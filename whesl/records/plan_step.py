@@ -13,8 +13,8 @@ class PlanStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step. ``id`` is the same however often it is carried out.
 
     ``handler`` is the custom handler that carries it out (an executable's path or an entry point's name).
-    ``suspect``, ``because`` and ``level`` (``suspect.Suspect``) are filled in for NODE steps. ``raised`` is
-    the exception's own record.
+    ``suspect``, ``because`` and ``level`` (``suspect_node.Suspect``) are filled in for NODE steps.
+    ``raised`` is the exception's own record.
     """
 
     id: str

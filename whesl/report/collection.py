@@ -11,11 +11,11 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from whesl.journal.errors import JournalError
+from whesl.journal.sqlite_errors import JournalError
 from whesl.journal.store import Journal, Record
 from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.records import coordinator, isolator, of_coordinator, of_isolator

@@ -11,7 +11,7 @@ import msgspec
 
 from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task
 

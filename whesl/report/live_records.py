@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from whesl.journal.consumer import CaughtUp, JournalConsumer
-from whesl.journal.errors import JournalError
+from whesl.journal.sqlite_errors import JournalError
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
 from whesl.records import of_coordinator
-from whesl.report import run_progress
+from whesl.report import progress_lines_and_table
 from whesl.report.collection import happening
-from whesl.report.summary import Summary
+from whesl.report.report_builder import Summary
 
 
 class Feed:
@@ -46,7 +46,7 @@ class Feed:
                     continue  # the report names it
                 if found is not None and found.task.startswith(self._prefix):
                     self.summary.take(found)
-                    text = run_progress.line(found)
+                    text = progress_lines_and_table.line(found)
                     if text is not None:
                         yield text
         except (TimeoutError, JournalError):

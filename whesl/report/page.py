@@ -14,7 +14,7 @@ from whesl import __version__
 from whesl.model.evidence import LastLines
 from whesl.model.states import TaskState
 from whesl.report import markup, text_report
-from whesl.report.exceptions import ExceptionRow
+from whesl.report.exception_row import ExceptionRow
 from whesl.report.markup import Child, el
 from whesl.report.records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp

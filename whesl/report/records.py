@@ -9,7 +9,7 @@ import msgspec
 from whesl.model.evidence import LastLines
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
-from whesl.report.exceptions import ExceptionRow
+from whesl.report.exception_row import ExceptionRow
 
 POLL_INTERVAL = 60.0
 ALONE = "exec"  # the workflow of commands that belong to none

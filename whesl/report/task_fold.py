@@ -11,7 +11,7 @@ from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task
 from whesl.records import coordinator, isolator
 from whesl.records.plan_step import PlanStep
-from whesl.report.exceptions import UNDECIDED, ExceptionRow, intended, noted, put_evidence
+from whesl.report.exception_row import UNDECIDED, ExceptionRow, intended, noted, put_evidence
 from whesl.report.records import Run, RunAgain, TaskRow
 
 _SECONDS_PER_HOUR = 3600.0

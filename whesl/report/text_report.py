@@ -12,7 +12,7 @@ from rich.text import Text
 
 from whesl.model.evidence import LastLines, explain, shortened
 from whesl.model.printable import visible
-from whesl.report.exceptions import ExceptionRow
+from whesl.report.exception_row import ExceptionRow
 from whesl.report.records import Report, TaskRow
 
 _LINE = 160

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 import msgspec
 
 from whesl.model.states import TaskState
-from whesl.report.exceptions import UNDECIDED, ExceptionRow
+from whesl.report.exception_row import UNDECIDED, ExceptionRow
 from whesl.report.markup import Child, el
 from whesl.report.records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp, why

@@ -42,7 +42,7 @@ def given(environ: Mapping[str, str]) -> Given | None:
     job = environ["SLURM_JOB_ID"]
     if environ.get("WHESL_LOCAL") or not job.isdigit():
         return None
-    from whesl.rjms.slurm.environment_rewriting import job_of, nodes_of, own_node
+    from whesl.rjms.slurm.attempt_environment import job_of, nodes_of, own_node
 
     nodes = nodes_of(environ)
     again = environ.get("SLURM_RESTART_COUNT", "")
@@ -62,6 +62,6 @@ def launch_environment(active: Sequence[str], environ: Mapping[str, str]) -> dic
         active: the nodes in use.
         environ: of a job of which ``given`` knows.
     """
-    from whesl.rjms.slurm.environment_rewriting import for_nodes
+    from whesl.rjms.slurm.attempt_environment import for_nodes
 
     return for_nodes(active, environ)

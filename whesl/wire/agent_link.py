@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 import msgspec
 import zmq
 
+from whesl.wire.curve_sockets import PAUSE, ClientSocket, ServerSocket
 from whesl.wire.keys import LinkKeys
-from whesl.wire.sockets import PAUSE, ClientSocket, ServerSocket
 
 LINK_VERSION = 1
 M = TypeVar("M", bound=msgspec.Struct)

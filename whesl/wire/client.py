@@ -17,11 +17,11 @@ from pathlib import Path
 import zmq
 
 from whesl.model.errors import TransientError
+from whesl.wire.curve_sockets import ClientSocket
 from whesl.wire.delivery import Inbox, Outbox, new_incarnation
 from whesl.wire.endpoint import Endpoint, read_endpoint
 from whesl.wire.keys import user_keys
 from whesl.wire.messages import Ack, AnyMessage, Heartbeat, Reply, Report, decode, encode
-from whesl.wire.sockets import ClientSocket
 from whesl.wire.spool import leave, worth_leaving
 
 # How long an address may stay silent before the next one is tried (one that refuses, or that no way leads to,

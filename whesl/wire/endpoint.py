@@ -10,10 +10,10 @@ import msgspec
 from whesl import __version__
 from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
-from whesl.wire.addresses import bracketed, own_addresses
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.wire.keys import write_private
 from whesl.wire.messages import WIRE_VERSION
+from whesl.wire.own_addresses import bracketed, own_addresses
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):

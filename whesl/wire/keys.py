@@ -16,7 +16,7 @@ import msgspec
 
 from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.wire.private_directory import HomeError, make_private
 
 __all__ = [

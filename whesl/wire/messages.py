@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import msgspec
 
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import PredictedFailure, Raised
 from whesl.model.outcomes import ControlAction, RecoveryOutcome, Verdict
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Workflow
 from whesl.records.isolator import AnyRecord
 

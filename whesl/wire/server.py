@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import zmq
 
+from whesl.wire.curve_sockets import ServerSocket
 from whesl.wire.delivery import SENDERS, Inbox, Outbox, Remembered
 from whesl.wire.keys import UserKeys
 from whesl.wire.messages import (
@@ -27,7 +28,6 @@ from whesl.wire.messages import (
     decode,
     encode,
 )
-from whesl.wire.sockets import ServerSocket
 
 NAME = "coordinator"
 # Peers whose name begins so ask once and go: what they were told is not kept.

@@ -14,8 +14,8 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Raised
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Workflow, job_matches
 
 ENTRY_POINTS = "whesl.workflows"

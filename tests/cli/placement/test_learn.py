@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from tests.predict.chains.test_stream import CHAIN, line
 from whesl.cli.group import cli
 from whesl.model.errors import UsageError
-from whesl.predict.chains import document
+from whesl.predict.chains import chains_file
 from whesl.site.history import model
 from whesl.site.node_counters import Reading
 
@@ -59,7 +59,7 @@ def test_a_model_is_learned_and_scored(site: Path, tmp_path: Path) -> None:
 
 
 def test_signs_of_all_kinds_are_read(site: Path, tmp_path: Path) -> None:
-    document.save([CHAIN], tmp_path / "chains.toml")
+    chains_file.save([CHAIN], tmp_path / "chains.toml")
     (tmp_path / "log").write_bytes(
         b"".join(
             text.replace(b"2026-01-01", b"2026-03-10")

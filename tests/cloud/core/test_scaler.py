@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
-from whesl.cloud.core import domain_mapping, scaler, schedule, stage_speed
+from whesl.cloud.core import scaler, schedule, stage_speed, task_preloading
 from whesl.cloud.core.records import HOUR, Cost, Domain, Plan, Purpose, Settings, Workflow
 from whesl.cloud.core.scaler_events import (
     Command,
@@ -214,24 +214,24 @@ def _checked(commands: tuple[Command, ...], names: list[str], stages: tuple[Stag
 
 
 def test_a_task_goes_where_the_load_is_below_one_and_ties_to_the_cloud() -> None:
-    assert domain_mapping.domain(0, 4, 0, 4) is Domain.CLOUD
-    assert domain_mapping.domain(0, 4, 4, 4) is Domain.HPC
-    assert domain_mapping.domain(4, 4, 4, 4) is Domain.CLOUD
-    assert domain_mapping.domain(5, 4, 9, 4) is Domain.HPC
-    assert domain_mapping.domain(0, 0, 9, 4) is Domain.CLOUD
-    assert domain_mapping.domain(0, 4, 0, 0) is Domain.HPC
-    assert not domain_mapping.may_take_over(4, 4)
-    assert domain_mapping.may_take_over(5, 4)
-    assert domain_mapping.may_take_over(1, 0)
+    assert task_preloading.domain(0, 4, 0, 4) is Domain.CLOUD
+    assert task_preloading.domain(0, 4, 4, 4) is Domain.HPC
+    assert task_preloading.domain(4, 4, 4, 4) is Domain.CLOUD
+    assert task_preloading.domain(5, 4, 9, 4) is Domain.HPC
+    assert task_preloading.domain(0, 0, 9, 4) is Domain.CLOUD
+    assert task_preloading.domain(0, 4, 0, 0) is Domain.HPC
+    assert not task_preloading.may_take_over(4, 4)
+    assert task_preloading.may_take_over(5, 4)
+    assert task_preloading.may_take_over(1, 0)
 
 
 @given(tasks=st.integers(0, 60), queues=st.tuples(*[st.integers(0, 30)] * 4))
 def test_many_tasks_are_split_as_one_after_the_other(tasks: int, queues: tuple[int, int, int, int]) -> None:
     hpc, hpc_executors, cloud, cloud_executors = queues
-    found = domain_mapping.split(tasks, *queues)
+    found = task_preloading.split(tasks, *queues)
     mapped = [0, 0]
     for _ in range(tasks):
-        where = domain_mapping.domain(hpc + mapped[0], hpc_executors, cloud + mapped[1], cloud_executors)
+        where = task_preloading.domain(hpc + mapped[0], hpc_executors, cloud + mapped[1], cloud_executors)
         mapped[where is Domain.CLOUD] += 1
     assert sum(found) == tasks
     assert abs(found[0] - mapped[0]) <= 1 + max(hpc_executors, cloud_executors) // 2

@@ -22,7 +22,7 @@ import psutil
 from tests.cloud.runner import worlds
 from tests.processes import words
 from tests.waiting import until
-from whesl.cloud.runner import run_directory as runs
+from whesl.cloud.runner import run_lifecycle as runs
 from whesl.local import daemons
 from whesl.local.cluster_directory import Cluster
 

@@ -11,7 +11,7 @@ from tests.cloud.runner import worlds
 from whesl.cloud.core.records import Domain, Settings
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.core import Core
-from whesl.cloud.runner.events import (
+from whesl.cloud.runner.events_and_commands import (
     Command,
     Copied,
     Copy,

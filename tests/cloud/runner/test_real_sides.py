@@ -12,8 +12,8 @@ import pytest
 
 from tests.cloud.runner import worlds
 from whesl.cloud.core.records import Domain, Settings
-from whesl.cloud.runner import run_directory as runs
-from whesl.cloud.runner.events import Limits
+from whesl.cloud.runner import run_lifecycle as runs
+from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.site_file import Cloud, Cluster, Ec2, Processes, Site
 from whesl.cloud.runner.state import RunState
 from whesl.model.errors import RefusedError

@@ -20,7 +20,7 @@ from tests.waiting import until
 from whesl.cloud.core.records import Domain
 from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import records as r
-from whesl.cloud.runner import run_directory as runs
+from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.state import RunState
 from whesl.local import daemons

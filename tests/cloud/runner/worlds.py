@@ -33,9 +33,9 @@ from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.core.stage_speed import Pace
 from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.cloud.runner import records as r
-from whesl.cloud.runner import run_directory as runs
+from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner import site_file as sites
-from whesl.cloud.runner.events import Limits
+from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
@@ -44,7 +44,7 @@ from whesl.local import daemons
 from whesl.local.cluster_directory import Cluster as LocalCluster
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
-from whesl.testing import proxy_app
+from whesl.testing import stand_in_task
 
 PLATFORM = Platform(name="c5a.4xlarge", domain=Domain.CLOUD, price=0.616, limit=4)
 SIZE = 3200
@@ -60,7 +60,7 @@ def expected(workflow: Workflow, data: Path) -> dict[str, bytes]:
             contents[file.name] if file.name in contents else (data / file.name).read_bytes()
             for file in task.inputs
         ]
-        contents |= proxy_app.content({file.name: int(file.size) for file in task.outputs}, inputs)
+        contents |= stand_in_task.content({file.name: int(file.size) for file in task.outputs}, inputs)
     return contents
 
 
@@ -72,7 +72,7 @@ def task(
         name=name,
         stage=stage,
         parents=tuple(parents),
-        command=proxy_app.command(seconds, ledger, inputs, outputs),
+        command=stand_in_task.command(seconds, ledger, inputs, outputs),
         inputs=tuple(DataFile(name=one, size=SIZE) for one in inputs),
         outputs=tuple(DataFile(name=one, size=SIZE) for one in outputs),
     )

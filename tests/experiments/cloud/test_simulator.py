@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the extra 'lab' is not installed")
 from whesl.cloud import prices
-from whesl.cloud.core import baselines
+from whesl.cloud.core import baseline_scalers
 from whesl.cloud.core.records import Settings
 from whesl.cloud.core.scaler_events import (
     EndInstances,
@@ -203,21 +203,26 @@ def state(deadline: float) -> ScalerState:
 
 def test_bicer_asks_for_idle_nodes_until_the_deadline_and_takes_waiting_ones_for_running() -> None:
     seen = Observation(stages=(StageCount(),))
-    asked = baselines.bicer(state(3000.0), seen, 1, 0.0)
+    asked = baseline_scalers.bicer(state(3000.0), seen, 1, 0.0)
     assert asked == (
         RequestNodes(stage="a", count=1, seconds=3000.0),
         StartInstances(stage="a", platform="c", count=1, purpose=asked[1].purpose, until=3000.0),  # type: ignore[union-attr]  # the second is one
     )
     waiting = Observation(stages=(StageCount(hpc_waiting=2, cloud_scheduled=1),))
-    (ended,) = baselines.bicer(state(3000.0), waiting, 9, 0.0)
+    (ended,) = baseline_scalers.bicer(state(3000.0), waiting, 9, 0.0)
     assert isinstance(ended, EndInstances)
     assert ended.count == 1
 
 
 def test_parsl_asks_anew_when_nothing_waits() -> None:
     seen = Observation(stages=(StageCount(ready=100),))
-    assert baselines.parsl(state(3000.0), seen, 3) == (RequestNodes(stage="a", count=4, seconds=3600.0),)
-    assert baselines.parsl(state(3000.0), Observation(stages=(StageCount(ready=9, hpc_waiting=1),)), 3) == ()
+    assert baseline_scalers.parsl(state(3000.0), seen, 3) == (
+        RequestNodes(stage="a", count=4, seconds=3600.0),
+    )
+    assert (
+        baseline_scalers.parsl(state(3000.0), Observation(stages=(StageCount(ready=9, hpc_waiting=1),)), 3)
+        == ()
+    )
 
 
 # -- cases --

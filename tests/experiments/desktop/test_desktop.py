@@ -15,13 +15,13 @@ from whesl.experiments.desktop.evaluation import Plan, around, one_site
 from whesl.experiments.desktop.simulate import BEAT, DONE, FAILED, Outcome, Rules, simulate
 from whesl.experiments.desktop.synthetic_machines import DAY, HOUR, Jobs, Site, jobs, machines
 from whesl.experiments.registry import load
-from whesl.lab.progress import Silent
+from whesl.lab.progress_protocol import Silent
 from whesl.model.errors import WheslError
+from whesl.placement.job_replication import Replicated, key_of, select
 from whesl.placement.port import Nodes, Queue, Running, View
-from whesl.placement.required_reliability import Replicated, key_of, select
 from whesl.predict import filtered_failure_prediction
+from whesl.predict.failure_history import History, merged
 from whesl.predict.given_accuracy import Given, exact, none
-from whesl.predict.history import History, merged
 
 # The first call compiles, on a busy machine for minutes.
 pytestmark = pytest.mark.timeout(600)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whesl.experiments.grid import failure_records, generated_failures, requirements, simulation
+from whesl.experiments.grid import cluster_eligibility, failure_records, generated_failures, simulation
 from whesl.experiments.grid.cluster_files import Cluster, grid, read
 from whesl.lab.readers import swf
 
@@ -41,7 +41,7 @@ def test_specifications_name_processors_of_a_machine_clusters_and_properties() -
     specs = ["1:ppn=1", "1:ppn=4:nfs4", "2:ppn=1:cl_slow#excl", "1:ppn=1:brno:^host7", "1:ppn=1:gpu", ""]
     text = "\n".join(f"{row.format(i)} {{7,7}} q {spec}" for i, spec in enumerate(specs))
     log = swf.parse(text.encode(), "log")
-    found = requirements.specified(log, text, np.arange(len(specs)), CLUSTERS)
+    found = cluster_eligibility.specified(log, text, np.arange(len(specs)), CLUSTERS)
     assert found.suits[found.kind].tolist() == [
         [True, True, True],
         [False, True, False],
@@ -82,7 +82,7 @@ def test_metacentrum_s_pairs_of_user_and_queue() -> None:
     rows = simulation.chosen(log)
     assert len(log) - len(rows) == 3712
     clusters = read(DATA / "metacentrum-2009.mwf.machines")
-    found = requirements.used(log, rows, clusters)
+    found = cluster_eligibility.used(log, rows, clusters)
     assert len(found.suits) == 289  # of 297 pairs; the others have no job with a run time
     partition = log.field("partition")[rows].astype(int) - 1
     assert found.suits[found.kind, partition].all()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from whesl.experiments.grid.audit import audit
 from whesl.experiments.grid.loop import POLICIES, Grid, Jobs, Options, Outages, Outcome, run
-from whesl.placement.multicluster.search import gain
+from whesl.placement.multicluster.schedule_local_search import gain
 
 # Compiled for the first time, the loops take half a minute of a processor.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

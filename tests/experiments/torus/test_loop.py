@@ -13,8 +13,8 @@ from whesl.experiments.torus.measures import measures
 from whesl.placement.torus.boxes import torus
 from whesl.placement.torus.choice import RULES
 from whesl.placement.torus.scheduling_pass import Settings
+from whesl.predict.failure_history import History
 from whesl.predict.given_accuracy import confidence, none, tie_breaking
-from whesl.predict.history import History
 
 # Compiled for the first time, the loops take half a minute of a processor.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whesl.experiments.registry import load
-from whesl.lab.progress import Silent
+from whesl.lab.progress_protocol import Silent
 
 
 def test_figure_2_is_reproduced() -> None:

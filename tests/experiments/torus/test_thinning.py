@@ -7,7 +7,7 @@ import pytest
 
 from whesl.experiments.torus.thinning import DAY, rate, thinned, within
 from whesl.model.errors import UsageError
-from whesl.predict.history import merged
+from whesl.predict.failure_history import merged
 
 TRUTH = merged(
     300,

@@ -21,9 +21,9 @@ from whesl.experiments.workflow.failure_aware_evaluation import (
     windows,
 )
 from whesl.experiments.workflow.figures import report
-from whesl.lab.progress import Silent
+from whesl.lab.progress_protocol import Silent
 from whesl.lab.workflow.generate import Shape, layered
-from whesl.predict.history import History, merged
+from whesl.predict.failure_history import History, merged
 
 # The first call compiles, on a busy machine for minutes.
 pytestmark = pytest.mark.timeout(600)

@@ -11,7 +11,7 @@ pytest.importorskip("numba")
 
 from whesl.lab.cluster.audit import audit
 from whesl.lab.cluster.simulation_records import Attempts, Workload
-from whesl.predict.history import History
+from whesl.predict.failure_history import History
 
 # Two jobs on nodes 0-1 and 2; the second is killed at 50 s by node 2, down until 60 s, and keeps 40 s.
 WORK = Workload(

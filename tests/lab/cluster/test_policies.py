@@ -18,7 +18,7 @@ from whesl.placement.fcfs import Fcfs
 from whesl.placement.port import Decisions, View
 from whesl.placement.reliable import Reliable, choose, expected_loss
 from whesl.predict import given_accuracy
-from whesl.predict.history import History, merged
+from whesl.predict.failure_history import History, merged
 from whesl.predict.port import Predictor
 
 Row = tuple[int, Attempts]

@@ -9,9 +9,9 @@ from tests.predict.histories import DAY, HOUR, weibull_machine
 from tests.predict.test_ffp import daily_machine
 from whesl.lab.prediction import catalogue, report
 from whesl.lab.prediction.evaluation import Settings, ask, evaluate
-from whesl.lab.progress import Silent
+from whesl.lab.progress_protocol import Silent
 from whesl.model.errors import UsageError
-from whesl.predict.history import merged
+from whesl.predict.failure_history import merged
 
 SETTINGS = Settings(split=60 * DAY, horizon=DAY, every=DAY / 4)
 

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.lab.readers import format_detection, slurm
-from whesl.lab.readers.flux import idset
+from whesl.lab.readers import format_detection, slurm_jobs_and_events
+from whesl.lab.readers.flux_jobs_and_events import idset
 from whesl.lab.readers.job_records import Clock, JobLog, State
-from whesl.lab.readers.outage_history import in_order
+from whesl.lab.readers.outage_records import in_order
 from whesl.model.errors import UsageError, WheslError
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "site"
@@ -151,7 +151,7 @@ def test_a_number_that_cannot_be_is_malformed(tmp_path: Path, old: str, new: str
     file.write_text(text)
     assert [bad.line for bad in format_detection.read_jobs(file).malformed] == [3]
     with pytest.raises(ValueError, match="time limit"):
-        slurm.seconds(f"{10**400}-00:00:00")
+        slurm_jobs_and_events.seconds(f"{10**400}-00:00:00")
 
 
 def test_times_that_go_back(tmp_path: Path) -> None:
@@ -248,9 +248,9 @@ def test_times_in_a_zone() -> None:
 def test_limits(days: int, hours: int, minutes: int, seconds: int) -> None:
     shown = f"{hours:02}:{minutes:02}:{seconds:02}"
     expected = hours * 3600 + minutes * 60 + seconds
-    assert slurm.seconds(shown) == expected
-    assert slurm.seconds(f"{days}-{shown}") == days * 86400 + expected
-    assert slurm.seconds("UNLIMITED") == math.inf
+    assert slurm_jobs_and_events.seconds(shown) == expected
+    assert slurm_jobs_and_events.seconds(f"{days}-{shown}") == days * 86400 + expected
+    assert slurm_jobs_and_events.seconds("UNLIMITED") == math.inf
 
 
 # Failures ------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 from whesl.cli.group import cli
-from whesl.lab.replay.run import candidate
+from whesl.lab.replay.policy_comparison import candidate
 from whesl.model.errors import UsageError, WheslError
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")

@@ -27,9 +27,9 @@ from whesl.placement.list_scheduling import (
     Ready,
     least_expected,
 )
+from whesl.predict.compiled_predictor import Compiled
+from whesl.predict.failure_history import History, merged
 from whesl.predict.given_accuracy import Given, exact, none
-from whesl.predict.history import History, merged
-from whesl.predict.predictor_arrays import Compiled
 
 # The first call compiles, on a busy machine for minutes.
 pytestmark = pytest.mark.timeout(600)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.model.errors import UsageError
-from whesl.predict.chains import document
-from whesl.predict.chains.document import Chain
+from whesl.predict.chains import chains_file
+from whesl.predict.chains.chains_file import Chain
 from whesl.predict.chains.template import WILD
 
 WORDS = st.text(alphabet=string.ascii_letters + "'\"\\#=[]é:", min_size=4, max_size=12).map(str.strip)
@@ -51,11 +51,11 @@ steps = [
 
 @given(CHAINS)
 def test_what_is_written_is_read_again(chains: list[Chain]) -> None:
-    assert document.parse(document.text_of(chains, "two\nlines"), "chains.toml") == tuple(chains)
+    assert chains_file.parse(chains_file.text_of(chains, "two\nlines"), "chains.toml") == tuple(chains)
 
 
 def test_a_file_by_hand() -> None:
-    (chain,) = document.parse(GOOD, "chains.toml")
+    (chain,) = chains_file.parse(GOOD, "chains.toml")
     assert chain.steps[1] == "Kernel panic - not syncing: <*>"
     assert (chain.lead, chain.window, chain.patience) == (600.0, 3600.0, 1800.0)
 
@@ -79,13 +79,13 @@ def test_a_file_by_hand() -> None:
 )
 def test_what_is_wrong_is_named_with_its_line(change: tuple[str, str], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        document.parse(GOOD.replace(*change), "chains.toml")
+        chains_file.parse(GOOD.replace(*change), "chains.toml")
 
 
 def test_all_that_is_wrong_is_named_at_once() -> None:
     second = GOOD.partition("\n")[2].replace("'memory'", "'other'").replace("0.8", "8")
     with pytest.raises(UsageError) as raised:
-        document.parse(GOOD.replace("600", "0") + second, "chains.toml")
+        chains_file.parse(GOOD.replace("600", "0") + second, "chains.toml")
     assert [line.split(" ")[0] for line in raised.value.message.splitlines()] == [
         "chains.toml:5:",
         "chains.toml:15:",
@@ -94,20 +94,20 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
 
 def test_two_chains_of_one_name_are_refused() -> None:
     with pytest.raises(UsageError, match=r"chains.toml:13: name: another chain is called 'memory'"):
-        document.parse(GOOD + GOOD.partition("\n")[2], "chains.toml")
+        chains_file.parse(GOOD + GOOD.partition("\n")[2], "chains.toml")
 
 
 @given(st.binary(max_size=200))
 def test_no_content_is_a_defect(content: bytes) -> None:
     try:
-        document.parse(content.decode("utf-8", "replace"), "chains.toml")
+        chains_file.parse(content.decode("utf-8", "replace"), "chains.toml")
     except UsageError:
         return
 
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
-        document.load(tmp_path / "none.toml")
+        chains_file.load(tmp_path / "none.toml")
     (tmp_path / "bad").write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="byte 0 is not UTF-8"):
-        document.load(tmp_path / "bad")
+        chains_file.load(tmp_path / "bad")

@@ -16,7 +16,7 @@ from tests.waiting import until
 from whesl.model.errors import WheslError
 from whesl.model.evidence import PredictedFailure
 from whesl.predict.chains import follow
-from whesl.predict.chains.stream import ChainStream
+from whesl.predict.chains.log_stream_predictor import ChainStream
 
 FIRST = "EDAC MC0: 3 CE memory read error"
 SECOND = "Kernel panic - not syncing: Fatal"

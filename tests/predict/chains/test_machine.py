@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.predict.chains.document import Chain
+from whesl.predict.chains.chains_file import Chain
 from whesl.predict.chains.machine import SKEW, Machine, Steps
 
 LETTERS = "abcd"

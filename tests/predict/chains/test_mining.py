@@ -11,8 +11,8 @@ from whesl.model.errors import UsageError
 from whesl.predict.chains import archived_logs, mining, synthetic, trial
 from whesl.predict.chains.drain import Drain
 from whesl.predict.chains.evaluation import JudgedPrediction, scores
+from whesl.predict.chains.log_stream_predictor import Compiled
 from whesl.predict.chains.mining import Settings
-from whesl.predict.chains.stream import Compiled
 
 SMALL = synthetic.Settings(nodes=32, days=20.0, failures=120, chains=5, noise=20.0)
 

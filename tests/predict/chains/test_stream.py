@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.predict.chains import synthetic
-from whesl.predict.chains.document import Chain
+from whesl.predict.chains.chains_file import Chain
 from whesl.predict.chains.lines import Header
-from whesl.predict.chains.stream import ChainStream, Compiled
+from whesl.predict.chains.log_stream_predictor import ChainStream, Compiled
 from whesl.predict.chains.template import checked
 
 CHAIN = Chain(

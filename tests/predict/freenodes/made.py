@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from whesl.predict.freenodes.jobs import HOUR, Jobs, jobs, replayed
+from whesl.predict.freenodes.job_history import HOUR, Jobs, jobs, replayed
 
 NODES = 64
 EPOCH = 1_698_796_800.0  # 2023-11-01 00:00 UTC

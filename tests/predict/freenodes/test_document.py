@@ -8,7 +8,7 @@ import pytest
 from tests.predict.freenodes.made import NODES, cluster
 from whesl.model.errors import UsageError
 from whesl.predict.freenodes import published_predictor
-from whesl.predict.freenodes.supply import supply
+from whesl.predict.freenodes.hourly_free_node_history import supply
 
 
 def test_the_wait_queue_of_the_example() -> None:

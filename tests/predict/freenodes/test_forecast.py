@@ -16,8 +16,8 @@ from whesl.cli.cloud import forecast as options
 from whesl.cli.cloud.forecast import forecast as command
 from whesl.cloud.core.records import FreeForecast
 from whesl.lab.prediction import freenodes as study
-from whesl.lab.progress import Silent
-from whesl.lab.readers.freenode_history import read_calendar, read_history
+from whesl.lab.progress_protocol import Silent
+from whesl.lab.readers.forecast_job_history import read_calendar, read_history
 from whesl.model.errors import UsageError, WheslError
 from whesl.predict.freenodes import (
     features,
@@ -29,9 +29,9 @@ from whesl.predict.freenodes import (
     storing,
 )
 from whesl.predict.freenodes.forecast import NO_CALENDAR, Learnable
+from whesl.predict.freenodes.hourly_free_node_history import supply
 from whesl.predict.freenodes.model import Model
 from whesl.predict.freenodes.storing import About
-from whesl.predict.freenodes.supply import supply
 
 ABOUT = About(EPOCH, 60.0, 1.0, 4)
 

@@ -13,8 +13,8 @@ from whesl.model.errors import WheslError
 from whesl.predict.freenodes import past_forecasts
 from whesl.predict.freenodes.conformal import Scores
 from whesl.predict.freenodes.forecast import Forecast
+from whesl.predict.freenodes.hourly_free_node_history import supply
 from whesl.predict.freenodes.past_forecasts import Given
-from whesl.predict.freenodes.supply import supply
 
 NOW = EPOCH + 50 * 86400.0
 

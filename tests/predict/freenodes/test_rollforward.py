@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.predict.freenodes.made import EPOCH, NODES, cluster
-from whesl.predict.freenodes.jobs import DAY, HOUR, Jobs, jobs
+from whesl.predict.freenodes.job_history import DAY, HOUR, Jobs, jobs
 from whesl.predict.freenodes.rollforward import _days, _spread, index, roll, state
 
 NONE = np.zeros((0, 2))

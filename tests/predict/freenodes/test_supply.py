@@ -7,8 +7,8 @@ import pytest
 
 from whesl.model.errors import UsageError
 from whesl.predict.freenodes import runtimes
-from whesl.predict.freenodes.jobs import HOUR, Jobs, jobs
-from whesl.predict.freenodes.supply import rolling_capacity, supply, windows
+from whesl.predict.freenodes.hourly_free_node_history import rolling_capacity, supply, windows
+from whesl.predict.freenodes.job_history import HOUR, Jobs, jobs
 
 
 def made(rows: list[tuple[float, float, float]], hours: float = 60, user: list[str] | None = None) -> Jobs:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.waiting import until
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
-from whesl.rjms.flux.bridge import STARTS, Bridge, FluxRefusedError
+from whesl.rjms.flux.bridge_client import STARTS, Bridge, FluxRefusedError
 
 PRELUDE = """
 import json, os, sys

@@ -18,7 +18,7 @@ from whesl.rjms.flux import nested_allocation
 from whesl.rjms.flux.nested_allocation import InnerFlux, wanted
 from whesl.rjms.flux.nested_instance import Instance
 from whesl.rjms.port import AllocationInfo, JobException, JobHolder, NodeEvent, Step, StepRequest, TellsEvents
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 
 NODES = ("n01", "n02", "n03")
 INFO = AllocationInfo(rjms="slurm", job_id="7", nodes=NODES, batch_host="n01")
@@ -263,12 +263,14 @@ def test_the_end_gives_everything_back(made: Made) -> None:
 
 
 def test_a_wrapped_script_says_what_runs_its_steps() -> None:
-    def call(mode: str) -> wrap.TaskCall:
-        return wrap.TaskCall(program=("whesl",), workflow="wf", step="a", spec="/s.json", inner=mode)
+    def call(mode: str) -> script_wrapping.TaskCall:
+        return script_wrapping.TaskCall(
+            program=("whesl",), workflow="wf", step="a", spec="/s.json", inner=mode
+        )
 
     text = "#!/bin/bash\nsrun ./app\n"
-    assert "--inner" not in wrap.wrap(call("auto"), text, interpreter="/bin/bash")
-    once = wrap.wrap(call("slurm"), text, interpreter="/bin/bash")
+    assert "--inner" not in script_wrapping.wrap(call("auto"), text, interpreter="/bin/bash")
+    once = script_wrapping.wrap(call("slurm"), text, interpreter="/bin/bash")
     assert " --inner slurm --script -" in once
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from whesl.model.states import JobState
 from whesl.rjms.slurm.allocation import SlurmAllocation
-from whesl.rjms.slurm.environment_rewriting import job_of
+from whesl.rjms.slurm.attempt_environment import job_of
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed

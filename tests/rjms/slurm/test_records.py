@@ -10,14 +10,14 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.port import JobRequest, Suspended
 from whesl.rjms.slurm import records
-from whesl.rjms.slurm.command import DeniedError, NoSuchJobError, failure
-from whesl.rjms.slurm.environment_rewriting import (
+from whesl.rjms.slurm.attempt_environment import (
     compress_counts,
     expand_counts,
     for_nodes,
     for_own_step,
     nodes_of,
 )
+from whesl.rjms.slurm.command import DeniedError, NoSuchJobError, failure
 from whesl.rjms.slurm.scheduler import submission
 from whesl.rjms.slurm.states import job_state, node_state, reason_text
 

@@ -150,7 +150,7 @@ def test_a_file_is_read_again_when_it_changes_and_an_expired_table_counts_no_mor
 
 
 def test_a_fitted_model_is_read_with_its_nodes_names(tmp_path: Path) -> None:
-    from whesl.predict.history import merged
+    from whesl.predict.failure_history import merged
     from whesl.predict.survival import fit
     from whesl.site.history.model import About, SiteModel, save
 

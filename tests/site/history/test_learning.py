@@ -10,7 +10,7 @@ import pytest
 from tests.predict.histories import DAY, HOUR
 from whesl.model.errors import UsageError
 from whesl.predict import signs
-from whesl.predict.history import History, merged
+from whesl.predict.failure_history import History, merged
 from whesl.predict.signs import Sign, Signs
 from whesl.site.history import model_selection, report, rolling
 from whesl.site.history.site_history import SiteHistory

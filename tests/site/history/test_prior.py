@@ -15,7 +15,7 @@ from tests.predict.histories import DAY, weibull_machine
 from whesl.lab.readers import failures
 from whesl.model.errors import WheslError
 from whesl.predict import laws, survival
-from whesl.predict.history import History, merged
+from whesl.predict.failure_history import History, merged
 from whesl.site.history import prior
 
 LANL = Path(__file__).resolve().parents[4] / "shared/data/lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from whesl.agents.fencing.processes import LAUNCHERS, of_attempt, send
+from whesl.agents.fencing.attempt_processes import LAUNCHERS, of_attempt, send
 
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 10.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whesl.cloud.core.records import FreeForecast
     from whesl.lab.prediction.freenodes import Fold, Row
-    from whesl.lab.readers.freenode_history import History
+    from whesl.lab.readers.forecast_job_history import History
 
     Function = Callable[..., Any]
 
@@ -213,7 +213,7 @@ def evaluate(
     Each is made by a model that has seen only what was before its month.
     """
     from whesl.lab.prediction import freenodes as study
-    from whesl.predict.freenodes.jobs import replayed as replay
+    from whesl.predict.freenodes.job_history import replayed as replay
     from whesl.predict.freenodes.published_predictor import Choice
 
     if document and every != 1:
@@ -271,7 +271,7 @@ def outages(
 
     An outage is use below 5 % of the capacity for 3 hours.
     """
-    from whesl.predict.freenodes.supply import supply, windows
+    from whesl.predict.freenodes.hourly_free_node_history import supply, windows
 
     history = _read(logs, strict=strict)
     found = [
@@ -289,13 +289,13 @@ def outages(
 
 
 def _read(logs: tuple[Path, ...], *, strict: bool) -> History:
-    from whesl.lab.readers.freenode_history import read_history
+    from whesl.lab.readers.forecast_job_history import read_history
 
     return read_history(list(logs), strict=strict)
 
 
 def _windows(calendar: Path | None) -> Any:
-    from whesl.lab.readers.freenode_history import read_calendar
+    from whesl.lab.readers.forecast_job_history import read_calendar
     from whesl.predict.freenodes.forecast import NO_CALENDAR
 
     return read_calendar(calendar) if calendar is not None else NO_CALENDAR

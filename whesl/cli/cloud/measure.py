@@ -9,7 +9,13 @@ from pathlib import Path
 import click
 
 from whesl.cli import completion_candidates
-from whesl.cli.cloud.running import carry, checked_data, chosen_directory, link_data, site_options
+from whesl.cli.cloud.run_options_and_progress import (
+    carry,
+    checked_data,
+    chosen_directory,
+    link_data,
+    site_options,
+)
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError, WheslError
 
@@ -54,11 +60,11 @@ def measure(
     from whesl.cloud import prices as price_files
     from whesl.cloud.core.profile_estimation import complete, estimates
     from whesl.cloud.core.stage_speed import cluster_nodes
-    from whesl.cloud.input_parsing import Refusals
-    from whesl.cloud.runner import profiling
-    from whesl.cloud.runner import run_directory as runs
+    from whesl.cloud.input_errors import Refusals
+    from whesl.cloud.runner import measurement_sample
+    from whesl.cloud.runner import run_lifecycle as runs
     from whesl.cloud.runner import site_file as sites
-    from whesl.cloud.runner.events import Limits
+    from whesl.cloud.runner.events_and_commands import Limits
     from whesl.cloud.workflow.read import read
 
     place = chosen_directory(directory, workflow, "measure")
@@ -85,7 +91,7 @@ def measure(
     kinds = (*((cluster_nodes(gpu=gpu_nodes),) if site.cluster.scheduler else ()), *listed)
     if not runs.started(place):
         now = time.time()
-        part = profiling.part(flow, kinds, share, now, seconds)
+        part = measurement_sample.part(flow, kinds, share, now, seconds)
         limits = Limits(
             retries=site.retries, platforms=listed, spot=site.cloud.spot, strict=True, stop=now + seconds
         )
@@ -99,7 +105,7 @@ def measure(
     else:
         status = carry(place, in_json=in_json)
     state = runs.state_of(place)
-    found = profiling.profile(state, time.time())
+    found = measurement_sample.profile(state, time.time())
     target = out or place / "profile.json"
     try:
         target.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")

@@ -72,7 +72,7 @@ def plan(
 
     from whesl.cloud import plan_inputs as planning
     from whesl.cloud.core import plan_menu
-    from whesl.cloud.input_parsing import Refusals
+    from whesl.cloud.input_errors import Refusals
 
     now = time.time()
     refusals = Refusals()
@@ -114,7 +114,7 @@ def prices(spot: bool, given: Path | None, site_file: Path | None) -> None:
     import tempfile
 
     from whesl.cloud import prices as files
-    from whesl.cloud.input_parsing import read_text
+    from whesl.cloud.input_errors import read_text
 
     text = files.default_text() if given is None else read_text(given)
     if spot:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whesl.cli.cloud.running import carry, checked_data, chosen_directory, link_data, site_options
+from whesl.cli.cloud.run_options_and_progress import (
+    carry,
+    checked_data,
+    chosen_directory,
+    link_data,
+    site_options,
+)
 from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
@@ -72,12 +78,12 @@ def run(
     """
     from whesl.cloud import plan_inputs as planning
     from whesl.cloud.core import plan_menu
-    from whesl.cloud.input_parsing import Refusals
+    from whesl.cloud.input_errors import Refusals
     from whesl.cloud.page import percent
-    from whesl.cloud.runner import run_directory as runs
+    from whesl.cloud.runner import run_lifecycle as runs
     from whesl.cloud.runner import site_file as sites
-    from whesl.cloud.runner.events import Limits
-    from whesl.cloud.runner.run_preparation import choose, on_cluster_alone
+    from whesl.cloud.runner.events_and_commands import Limits
+    from whesl.cloud.runner.plan_choice import choose, on_cluster_alone
     from whesl.esl.rules_file import load_rules
     from whesl.model import home as places
     from whesl.wire import keys

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from whesl.cli import completion_candidates
-from whesl.cli.cloud.running import show, told
+from whesl.cli.cloud.run_options_and_progress import show, told
 from whesl.cli.options import FOLDER
 
 _directory = click.argument("directory", type=FOLDER, shell_complete=completion_candidates.cloud_runs)
@@ -21,10 +21,10 @@ _as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 @_as_json
 def status(directory: Path, in_json: bool) -> None:
     """Show the run in DIRECTORY as it is now; asks nobody, and works while its runner is dead."""
-    from whesl.cloud.runner import run_directory, summary
+    from whesl.cloud.runner import run_lifecycle, summary
 
     now = time.time()
-    show(summary.summary(run_directory.state_of(directory.absolute()), now), now, in_json=in_json)
+    show(summary.summary(run_lifecycle.state_of(directory.absolute()), now), now, in_json=in_json)
 
 
 @click.command()
@@ -36,11 +36,11 @@ def events(directory: Path, everything: bool, in_json: bool) -> None:
     import msgspec
 
     from whesl.cloud.runner import records as r
-    from whesl.cloud.runner import run_directory
+    from whesl.cloud.runner import run_lifecycle
     from whesl.journal import Journal
 
     place = directory.absolute()
-    run_directory.setup_of(place)
+    run_lifecycle.setup_of(place)
     if not (place / "journal.db").exists():
         return
     with Journal(place / "journal.db", read_only=True) as journal:
@@ -61,10 +61,10 @@ def events(directory: Path, everything: bool, in_json: bool) -> None:
 @_as_json
 def report(directory: Path, in_json: bool) -> None:
     """Sum up the run in DIRECTORY: tasks, sides, costs, and each output with its checksum."""
-    from whesl.cloud.runner import run_directory, summary
+    from whesl.cloud.runner import run_lifecycle, summary
 
     now = time.time()
-    state = run_directory.state_of(directory.absolute())
+    state = run_lifecycle.state_of(directory.absolute())
     found = summary.summary(state, now)
     outputs = {
         file.name: {domain.value: digest.sha256 for domain, digest in places.items()}
@@ -87,21 +87,21 @@ def stop(directory: Path) -> int:
 
     Waits until all have ended; also when its runner is dead.
     """
-    from whesl.cli.cloud.running import carry
-    from whesl.cloud.runner import run_directory
+    from whesl.cli.cloud.run_options_and_progress import carry
+    from whesl.cloud.runner import run_lifecycle
     from whesl.model.errors import RefusedError
 
     place = directory.absolute()
-    run_directory.setup_of(place)
-    (place / run_directory.STOP).touch()
+    run_lifecycle.setup_of(place)
+    (place / run_lifecycle.STOP).touch()
     try:
         carry(place, in_json=False)
     except RefusedError:
         # Its runner lives, and sees the file.
-        while run_directory.state_of(place).ended is None:
+        while run_lifecycle.state_of(place).ended is None:
             time.sleep(0.5)
         now = time.time()
         from whesl.cloud.runner import summary
 
-        show(summary.summary(run_directory.state_of(place), now), now, in_json=False)
+        show(summary.summary(run_lifecycle.state_of(place), now), now, in_json=False)
     return 0

@@ -19,7 +19,7 @@ from whesl.report.collection import Gathered, gather, known_workflows, latest
 from whesl.report.directories import task_directories
 from whesl.report.exec_groups import Wanted, grouped
 from whesl.report.records import ALONE, POLL_INTERVAL
-from whesl.report.summary import summarise
+from whesl.report.report_builder import summarise
 from whesl.wire import keys
 
 _PRINT = Path("-")

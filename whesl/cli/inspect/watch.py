@@ -20,7 +20,7 @@ from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.json_views import status_view, task_view
 from whesl.journal import Journal, JournalError
 from whesl.model.printable import visible
-from whesl.report import run_progress, terminal_view
+from whesl.report import progress_lines_and_table, terminal_view
 from whesl.report.collection import Happening, happening
 
 _TURN = 0.5
@@ -106,7 +106,7 @@ class Watcher:
     def _say(self, found: Happening | None) -> None:
         if found is None or (self._workflow and not found.task.startswith(f"{self._workflow}/")):
             return
-        text = run_progress.line(found)
+        text = progress_lines_and_table.line(found)
         if text is not None:
             self.said.append(text)
 

@@ -13,7 +13,7 @@ import msgspec
 from whesl.coordinator.client.journal_state import known_state
 from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
 from whesl.report.collection import without_coordinator

@@ -93,7 +93,7 @@ def _measures(
     kind: str, own: Callable[[dict[str, Any], int], dict[str, Any]], parameters: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """Call a simulator of the user's own; whatever is wrong with it is an error of its cell alone."""
-    from whesl.lab.results.tables import plain
+    from whesl.lab.results.result_writers import plain
 
     try:
         found = own(parameters, seed)

@@ -13,7 +13,7 @@ from whesl.experiments.ckpt.evaluate import Summary, reduction
 from whesl.experiments.ckpt.machine import Failures, Machine, load, shipped
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import Page, Section, write_page
-from whesl.lab.results.tables import as_json, markdown, write_summary, write_table
+from whesl.lab.results.result_writers import as_json, markdown, write_summary, write_table
 from whesl.model.errors import UsageError
 
 _CHANGES = (-0.5, -0.25, 0.0, 0.25, 0.5)

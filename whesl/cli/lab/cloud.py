@@ -57,7 +57,7 @@ def cloud(
     from whesl.experiments.runner import Outcome
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import write_page
-    from whesl.lab.results.tables import as_json, markdown, plain, write_table
+    from whesl.lab.results.result_writers import as_json, markdown, plain, write_table
 
     progress = shown(quiet=quiet)
     if data is None:

@@ -24,9 +24,9 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whesl.experiments.grid.cluster_eligibility import Requirements
     from whesl.experiments.grid.cluster_files import Cluster
     from whesl.experiments.grid.loop import Grid, Jobs, Outages, Outcome
-    from whesl.experiments.grid.requirements import Requirements
     from whesl.lab.readers.swf import Log
 
 _UNLIMITED = 2**62
@@ -97,8 +97,8 @@ def grid(
     from whesl.experiments.grid.cluster_files import grid as machines_of
     from whesl.experiments.grid.cluster_files import read as read_clusters
     from whesl.lab.readers import swf
-    from whesl.lab.results.records import Table
-    from whesl.lab.results.tables import as_json, markdown, write_summary
+    from whesl.lab.results.result_writers import as_json, markdown, write_summary
+    from whesl.lab.results.table_and_figure import Table
 
     if failures is not None and afc is not None:
         raise UsageError("--failures and --afc both say what fails", hint="give one of them")
@@ -186,14 +186,14 @@ def _lines(name: str, count: int, lines: list[int]) -> str:
 def _requirements(
     name: str, log: Log, path: Path, rows: NDArray[Any], clusters: list[Cluster]
 ) -> Requirements:
-    from whesl.experiments.grid import requirements
+    from whesl.experiments.grid import cluster_eligibility
     from whesl.workflows.compressed import unpacked
 
     if name == "none":
-        return requirements.none(len(rows), len(clusters))
+        return cluster_eligibility.none(len(rows), len(clusters))
     if name == "used":
-        return requirements.used(log, rows, clusters)
-    return requirements.specified(log, unpacked(path).decode(errors="replace"), rows, clusters)
+        return cluster_eligibility.used(log, rows, clusters)
+    return cluster_eligibility.specified(log, unpacked(path).decode(errors="replace"), rows, clusters)
 
 
 def _outages(
@@ -252,7 +252,7 @@ def _write(
 ) -> None:
     import numpy as np
 
-    from whesl.lab.results.tables import Ragged, write_jobs
+    from whesl.lab.results.result_writers import Ragged, write_jobs
 
     offsets = np.concatenate([[0], np.cumsum(outcome.part_count)])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], outcome.part_count)

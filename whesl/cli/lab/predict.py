@@ -94,7 +94,7 @@ def predict(
     from whesl.lab.prediction import catalogue, report
     from whesl.lab.prediction.evaluation import Settings, evaluate
     from whesl.lab.readers.failures import read
-    from whesl.lab.results.tables import as_json
+    from whesl.lab.results.result_writers import as_json
 
     chosen = predictors.split(",") if predictors else catalogue.DEFAULT
     asked = [catalogue.asked(name) for name in dict.fromkeys(chosen)]
@@ -136,7 +136,7 @@ def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures:
     from whesl.lab.prediction import report
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import write_page
-    from whesl.lab.results.tables import write_summary, write_table
+    from whesl.lab.results.result_writers import write_summary, write_table
     from whesl.predict.saving import save
 
     write_table(out, report.table(evaluation))
@@ -153,7 +153,7 @@ def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures:
 
 def _show(loaded: Loaded, evaluation: Evaluation) -> None:
     from whesl.lab.prediction import report
-    from whesl.lab.results.tables import markdown
+    from whesl.lab.results.result_writers import markdown
 
     for line, why in loaded.malformed[:3]:
         click.echo(f"line {line}: {why}", err=True)

@@ -14,17 +14,17 @@ from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option, strict_option, system_option
 from whesl.lab import machine_file as machines
 from whesl.lab.readers import format_detection
-from whesl.lab.replay import page as pages
+from whesl.lab.replay import policy_savings_page as pages
 from whesl.lab.replay.case_from_logs import prepare
-from whesl.lab.replay.run import candidate
-from whesl.lab.replay.run import replay as run
+from whesl.lab.replay.policy_comparison import candidate
+from whesl.lab.replay.policy_comparison import replay as run
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import write_page
-from whesl.lab.results.tables import as_json, markdown, write_jobs, write_summary, write_table
+from whesl.lab.results.result_writers import as_json, markdown, write_jobs, write_summary, write_table
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.lab.replay.run import Replay
+    from whesl.lab.replay.policy_comparison import Replay
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")

@@ -11,7 +11,7 @@ from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option
 from whesl.experiments import page as pages
 from whesl.experiments import registry, runner
-from whesl.lab.results.tables import as_json, plain
+from whesl.lab.results.result_writers import as_json, plain
 from whesl.model.errors import UsageError
 
 _PLACES = ("data", "../data", "../shared/data")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.cluster.simulation import Simulation
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 
 @click.command()
@@ -79,7 +79,7 @@ def schedule(
     from whesl.lab.cluster.simulation import simulate
     from whesl.lab.cluster.simulation_records import spans
     from whesl.lab.readers import swf
-    from whesl.lab.results.tables import as_json
+    from whesl.lab.results.result_writers import as_json
 
     read = swf.read(log_file, strict=strict)
     nodes = processors or read.processors()
@@ -163,7 +163,7 @@ def _records(path: Path, system: str | None, nodes: int, *, strict: bool) -> His
 
 
 def _write(out: Path, result: Simulation, summary: dict[str, Any]) -> None:
-    from whesl.lab.results.tables import Ragged, write_jobs, write_summary
+    from whesl.lab.results.result_writers import Ragged, write_jobs, write_summary
 
     rows = result.outcome
     columns: dict[str, NDArray[Any] | Ragged] = {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whesl.experiments.torus.workload import Workload
     from whesl.lab.readers.swf import Log
     from whesl.placement.torus.boxes import Torus
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 _POLICIES = ("krevat", "balancing", "balancing-max", "tie-breaking", "reliable")
 _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
@@ -108,8 +108,8 @@ def torus(
     from whesl.experiments.torus.thinning import rate
     from whesl.experiments.torus.workload import workload
     from whesl.lab.readers import swf
-    from whesl.lab.results.records import Table
-    from whesl.lab.results.tables import as_json, markdown, write_summary
+    from whesl.lab.results.result_writers import as_json, markdown, write_summary
+    from whesl.lab.results.table_and_figure import Table
 
     level = _level(policy, confidence, accuracy, failures)
     progress = shown(quiet=quiet)
@@ -251,7 +251,7 @@ def _truth(
 def _write(out: Path, geometry: Torus, work: Workload, outcome: Outcome, policy: str) -> None:
     import numpy as np
 
-    from whesl.lab.results.tables import Ragged, write_jobs
+    from whesl.lab.results.result_writers import Ragged, write_jobs
     from whesl.placement.torus.boxes import members
 
     nodes = [members(geometry, box) for box in outcome.box]

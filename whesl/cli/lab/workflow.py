@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from whesl.lab.workflow.graph import Graph
     from whesl.lab.workflow.simulate import Outcome
     from whesl.lab.workflow.workload import Workload
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 
@@ -109,14 +109,14 @@ def workflow(
     from dataclasses import replace
 
     from whesl.lab.readers.workflow_formats import read
-    from whesl.lab.results.records import Table
-    from whesl.lab.results.tables import as_json, markdown
+    from whesl.lab.results.result_writers import as_json, markdown
+    from whesl.lab.results.table_and_figure import Table
     from whesl.lab.workflow import machine_file
     from whesl.lab.workflow.audit import audit
     from whesl.lab.workflow.simulate import simulate
     from whesl.lab.workflow.workload import workload
     from whesl.placement.list_scheduling import POLICIES
-    from whesl.predict.history import merged
+    from whesl.predict.failure_history import merged
 
     if resources is not None and nodes is not None:
         raise UsageError("--resources and --nodes both say what the machine is", hint="give one of them")
@@ -216,7 +216,7 @@ def _write(
     """Write a run's files; the summary is the last one."""
     import numpy as np
 
-    from whesl.lab.results.tables import write_jobs, write_parquet, write_summary
+    from whesl.lab.results.result_writers import write_jobs, write_parquet, write_summary
 
     metadata = {"policy": outcome.policy, "predictor": outcome.predictor}
     attempts = outcome.attempts

@@ -21,18 +21,18 @@ from rich.live import Live
 from whesl import esl, workflows
 from whesl.cli import broken_pipe
 from whesl.cli.launch import placement_setup
-from whesl.coordinator.client import unheard_tasks
+from whesl.coordinator.client import unheard_task_outcomes
 from whesl.coordinator.client.start import begin, ensure_running
-from whesl.coordinator.client.unregistered_jobs import LostStarts
+from whesl.coordinator.client.unregistered_job_requeue import LostStarts
 from whesl.esl.rules_file import load_rules, located
 from whesl.esl.spec import Spec
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
-from whesl.report import run_progress, text_report
+from whesl.report import progress_lines_and_table, text_report
 from whesl.report.collection import gather
 from whesl.report.live_records import Feed
-from whesl.report.summary import summarise
+from whesl.report.report_builder import summarise
 from whesl.rjms import SCHEDULERS, cluster_environment, default_manager, manager_table, scheduler
 from whesl.wire import keys
 from whesl.wire.client import request
@@ -193,7 +193,7 @@ def run(
             try:
                 status = _watch(manager.start(ready.plan), home, ready.workflow, console)
             finally:
-                unheard_tasks.tell(home, ready.workflow, name, manager.submits(ready.plan))
+                unheard_task_outcomes.tell(home, ready.workflow, name, manager.submits(ready.plan))
     result = summarise(gather(home, ready.workflow.id))
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
@@ -311,7 +311,7 @@ def _watch(running: Running, home: Path, workflow: Workflow, console: Console) -
                     running.kill()
             _say(feed, console, said, quiet=live is not None)
             if live is not None:
-                picture = run_progress.table(
+                picture = progress_lines_and_table.table(
                     feed.summary.report(),
                     running.states(),
                     time.monotonic() - begin,

@@ -21,8 +21,8 @@ from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen, steady
 from whesl.coordinator.client.journal_state import known_state
 from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
-from whesl.isolator.task import leftover_directories
-from whesl.isolator.task.leftover_directories import Leftover
+from whesl.isolator.task import ended_task_removal
+from whesl.isolator.task.ended_task_removal import Leftover
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
@@ -144,7 +144,7 @@ def survey(home: Path, states: Mapping[str, TaskState], wanted: Sequence[str] = 
         for name in dict.fromkeys(wanted) or present:
             items = []
             for path in sorted(path for path in present[name].iterdir() if path.is_dir()):
-                items.append(leftover_directories.look(path, states))
+                items.append(ended_task_removal.look(path, states))
                 tell(1)
             alive = living.get(name) or [f"{item.task}: {item.why}" for item in items if item.why]
             found.append(Found(workflow=name, leftovers=tuple(items), why=_some(alive)))
@@ -196,7 +196,7 @@ def _remove(
             went, why = [], []
             for item in found.leftovers:
                 try:
-                    stays = leftover_directories.remove(item.path, states.get(item.task))
+                    stays = ended_task_removal.remove(item.path, states.get(item.task))
                 except OSError as error:
                     stays = f"{error.filename or item.path}: {error.strerror or error}"
                 if stays:

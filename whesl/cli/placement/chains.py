@@ -11,12 +11,12 @@ import click
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, FOLDER, quiet_option, seed_option
 from whesl.model.errors import UsageError
-from whesl.predict.chains import document, synthetic, trial
+from whesl.predict.chains import chains_file, synthetic, trial
+from whesl.predict.chains.log_stream_predictor import ChainStream, Compiled
 from whesl.predict.chains.saved_state import Memory
-from whesl.predict.chains.stream import ChainStream, Compiled
 
 if TYPE_CHECKING:
-    from whesl.predict.chains.document import Chain
+    from whesl.predict.chains.chains_file import Chain
     from whesl.predict.chains.evaluation import Failure, Scores
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -105,7 +105,7 @@ def mine(
         read = archived_logs.messages(logs, form, advance)
         mined = trial.mine(read, logs, form, failures, settings, advance=advance)
     if out is not None:
-        document.save(mined.chains, out, _told(mined))
+        chains_file.save(mined.chains, out, _told(mined))
     if in_json:
         click.echo(
             json.dumps(
@@ -150,7 +150,7 @@ def check(
 
     if failure_log is not None and not logs:
         raise UsageError("--failures without --log", hint="give the log of the same time")
-    found = document.load(file)
+    found = chains_file.load(file)
     compiled = Compiled(found)
     result: dict[str, Any] = {"chains": [_chain(chain) for chain in found]}
     text = [f"{file}: {len(found)} chains of {len(compiled.steps.templates)} messages, compiled"]
@@ -222,7 +222,7 @@ def run(
     if state is not None and not (follow and path):
         raise UsageError("--state without --log FILE --follow", hint="other logs are read once, as they come")
     known = chains_run.expanded(nodes) if nodes else None
-    found = document.load(file)
+    found = chains_file.load(file)
     stream = ChainStream(Compiled(found), chains_run.header(path, form))
     follower = chains_run.Follower(stream, known, record, in_json=in_json, deliver=deliver)
     kept = Memory(state, found, stream, follower.trouble) if state is not None else None

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.detect.compressed_logs import opened
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.chains import archived_logs, document, synthetic, trial
+from whesl.predict.chains import archived_logs, chains_file, synthetic, trial
+from whesl.predict.chains.log_stream_predictor import Compiled
 from whesl.predict.chains.mining import Settings
-from whesl.predict.chains.stream import Compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
     from whesl.predict.chains.evaluation import Scores
 
 _COLUMN = "EventTemplate"
@@ -51,7 +51,7 @@ def run(settings: synthetic.Settings, files: Sequence[Path], out: Path | None, p
         _write(path, b"".join(log.lines))
         rows = "".join(f"{node},{when:.3f},{when + 3600:.3f}\n" for node, when in log.failures)
         _write(folder / "failures.csv", b"node,start,end\n" + rows.encode())
-        document.save(log.chains, folder / "planted.toml", "Planted in a synthetic log.")
+        chains_file.save(log.chains, folder / "planted.toml", "Planted in a synthetic log.")
         with progress.stage("synthetic log", 3 * path.stat().st_size) as advance:
             begun = time.process_time()
             said, streams = archived_logs.run(Compiled(log.chains), [path], None, advance)
@@ -59,7 +59,7 @@ def run(settings: synthetic.Settings, files: Sequence[Path], out: Path | None, p
             planted = trial.judged(said, log.chains, log.failures)
             read = archived_logs.messages([path], None, advance)
             mined = trial.mine(read, [path], None, log.failures, Settings(), advance=advance)
-        document.save(mined.chains, folder / "mined.toml", "Mined from a synthetic log.")
+        chains_file.save(mined.chains, folder / "mined.toml", "Mined from a synthetic log.")
     lines = streams[0].lines
     most = len(log.preceded) / len(log.failures)
     summary = {

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whesl.model.evidence import PredictedFailure
+    from whesl.predict.chains.log_stream_predictor import ChainStream
     from whesl.predict.chains.saved_state import Memory
-    from whesl.predict.chains.stream import ChainStream
 
 
 def expanded(nodes: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from whesl.cli.placement import flux_install
 from whesl.cli.placement.serve import directory
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
-from whesl.site.slurm import plugin_config as steps
+from whesl.site.slurm import plugin_installation as steps
 
 slurm = click.option("--slurm", is_flag=True, help="For Slurm, the default.")
 conf = click.option(

@@ -154,8 +154,8 @@ def _signs(
     chains: Path | None,
     predictions: tuple[Path, ...],
 ) -> None:
-    from whesl.predict.chains import archived_logs, document
-    from whesl.predict.chains.stream import Compiled
+    from whesl.predict.chains import archived_logs, chains_file
+    from whesl.predict.chains.log_stream_predictor import Compiled
     from whesl.site import node_counters as counters
     from whesl.site.history import prediction_file as recorded
 
@@ -164,7 +164,7 @@ def _signs(
         found.warnings += [f"{file}:{line}: {why}" for file, line, why in malformed[:10]]
         found.health("health", list(counters.changes(readings)), len(readings))
     if chains is not None:
-        said, _ = archived_logs.run(Compiled(document.load(chains)), logs, None)
+        said, _ = archived_logs.run(Compiled(chains_file.load(chains)), logs, None)
         found.predictions("log chains", said)
     for path in predictions:
         read = recorded.read(path)

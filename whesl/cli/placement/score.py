@@ -51,7 +51,7 @@ def score(
     beside the base rate and beside "no node ever fails". The predictor that would be used is chosen by what
     was before these weeks alone, as learn would have chosen it then.
     """
-    from whesl.lab.results.tables import as_json, markdown
+    from whesl.lab.results.result_writers import as_json, markdown
     from whesl.site.history import model_selection, report, rolling
 
     found = gathered(**read)
@@ -102,7 +102,7 @@ def score(
 def _write(out: Path, page: Any, table: Any, figures: Any, summary: dict[str, Any]) -> None:
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import write_page
-    from whesl.lab.results.tables import write_summary, write_table
+    from whesl.lab.results.result_writers import write_summary, write_table
 
     write_table(out, table)
     for figure in figures:

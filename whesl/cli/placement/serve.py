@@ -17,8 +17,8 @@ import click
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish import risk_table
 from whesl.site.publish.core.node_changes import Settings
-from whesl.site.slurm import plugin_config
-from whesl.site.slurm.nodes_and_jobs import Cluster
+from whesl.site.slurm import plugin_installation
+from whesl.site.slurm.node_and_job_updates import Cluster
 from whesl.site.slurm.placement_service import Service
 from whesl.site.slurm.prediction_sources import Sources
 from whesl.wire.metrics_server import MetricsServer, address
@@ -212,7 +212,7 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
 def _alone(mode: str, where: Path) -> None:
     """Refuse to act beside the service that the plugin reads: each would build on the other's weights."""
     conf = Path(os.environ.get("SLURM_CONF") or "/etc/slurm/slurm.conf")
-    found = plugin_config.published(conf.parent) if mode == "active" else None
+    found = plugin_installation.published(conf.parent) if mode == "active" else None
     if found is not None and found.resolve() != where.resolve():
         raise RefusedError(
             f"Slurm's plugin reads the table in {found}: another service's",

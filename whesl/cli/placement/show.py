@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from whesl.cli.placement.serve import directory
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.predict.array_predictor import span
 from whesl.site.publish import risk_table as published

@@ -78,7 +78,7 @@ def _with_handlers(result: Result, file: Path, content: bytes) -> Result:
     """Add a warning for each handler that cannot be run here: else the first recovery would find out."""
     from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
     from whesl.esl.rules_file import located
-    from whesl.operations.handlers import command_of
+    from whesl.operations.custom_handlers import command_of
     from whesl.operations.plan import RecoveryError
 
     if result.spec is None:

@@ -11,8 +11,8 @@ from rich.text import Text
 from whesl import __version__
 from whesl.cli.broken_pipe import Screen
 from whesl.doctor import home_filesystem
-from whesl.doctor.findings import Finding, State, examine
 from whesl.doctor.probe_registry import PROBES
+from whesl.doctor.probe_runner import Finding, State, examine
 
 _STYLES = {State.OK: "green", State.WARN: "yellow", State.MISSING: "dim", State.FAILED: "bold red"}
 

@@ -17,7 +17,7 @@ from whesl.cloud.providers.port import Instance, InstanceRequest, Provider
 from whesl.cloud.providers.processes.files import locked
 from whesl.journal import Journal
 from whesl.model import file_retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 
 ASKED, ENDED = "asked", "ended"
 

@@ -13,7 +13,7 @@ import numpy as np
 from whesl.cloud.core.records import PriceList
 from whesl.cloud.core.scaler import LATE
 from whesl.cloud.core.uncertainty import last_task
-from whesl.predict.jit import jit_inner
+from whesl.predict.numba_jit import jit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

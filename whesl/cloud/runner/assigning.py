@@ -1,6 +1,6 @@
 """Which executor gets which task, and which data have to be where: two queues for each stage, preloading.
 
-Section 3.3.3 of the document; ``whesl.cloud.core.domain_mapping`` has its rule.
+Section 3.3.3 of the document; ``whesl.cloud.core.task_preloading`` has its rule.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from whesl.cloud.core import domain_mapping
+from whesl.cloud.core import task_preloading
 from whesl.cloud.core.records import Domain
 from whesl.cloud.core.scaler_events import StageTable
 from whesl.cloud.runner import records as r
-from whesl.cloud.runner.events import Copy, Send
+from whesl.cloud.runner.events_and_commands import Copy, Send
 from whesl.cloud.runner.messages import Assignment
 from whesl.cloud.runner.records import ExecutorState, Made
 from whesl.cloud.runner.state import Executor
-from whesl.cloud.runner.transition import Context
+from whesl.cloud.runner.transition_context import Context
 
 _UP = (ExecutorState.UP,)
 _EXPECTED = (ExecutorState.ASKED, ExecutorState.WAITING, ExecutorState.UP)
@@ -66,7 +66,7 @@ class Queues:
             # Nobody knows when the cluster grants a node; an instance comes in minutes.
             hpc = self._executors(task.stage, Domain.HPC)
             cloud = self._executors(task.stage, Domain.CLOUD, _EXPECTED)
-            domain = domain_mapping.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)
+            domain = task_preloading.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)
         queues[domain][name] = None
         if self._executors(task.stage, domain, _EXPECTED):
             self._complete(name, domain)
@@ -181,7 +181,7 @@ class Queues:
             return True
         other = Domain.CLOUD if domain is Domain.HPC else Domain.HPC
         theirs = self._queues[stage][other]
-        if domain_mapping.may_take_over(len(theirs), self._executors(stage, other)):
+        if task_preloading.may_take_over(len(theirs), self._executors(stage, other)):
             name = next(reversed(theirs))
             del theirs[name]
             own[name] = None

@@ -11,7 +11,7 @@ from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.assigning import Queues
-from whesl.cloud.runner.events import (
+from whesl.cloud.runner.events_and_commands import (
     Command,
     Copied,
     Event,
@@ -27,7 +27,7 @@ from whesl.cloud.runner.messages import ExecutorReport
 from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.scaling import Scaling
 from whesl.cloud.runner.state import Executor, RunState
-from whesl.cloud.runner.transition import Context
+from whesl.cloud.runner.transition_context import Context
 
 ESCALATED = 75  # ``whesl exec``: the job is to be run again
 Outcome = tuple[list[r.Record], list[Command]]

@@ -20,7 +20,7 @@ from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import messages
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.core import Core, Outcome
-from whesl.cloud.runner.events import (
+from whesl.cloud.runner.events_and_commands import (
     Command,
     Copied,
     Copy,
@@ -39,7 +39,7 @@ from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.sides import Side, final
 from whesl.cloud.transfer.port import Digest
 from whesl.journal import Journal
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 
 CALLS = 4  # of each kind at once, for each side

@@ -25,10 +25,10 @@ from whesl.cloud.core.scaler_events import (
 )
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.assigning import Queues
-from whesl.cloud.runner.events import Start
+from whesl.cloud.runner.events_and_commands import Start
 from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.state import LEAST_BILLED, Executor
-from whesl.cloud.runner.transition import Context
+from whesl.cloud.runner.transition_context import Context
 
 STUCK = 2  # short intervals in which no executor works, until the deadline is called at risk
 _NEW = (ExecutorState.ASKED, ExecutorState.WAITING)

@@ -17,7 +17,7 @@ from whesl.cloud.providers.port import (
     NoCapacityError,
     Provider,
 )
-from whesl.cloud.runner.events import Seen
+from whesl.cloud.runner.events_and_commands import Seen
 from whesl.cloud.runner.records import ExecutorAsked, ExecutorState
 from whesl.cloud.transfer.port import Store
 from whesl.model.errors import RefusedError

@@ -25,7 +25,7 @@ from whesl.cloud.runner.messages import Assignment, ExecutorReport
 from whesl.cloud.runner.records import Made
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import DamagedError, Store, checked, digest_of
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, WheslError
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from whesl.cloud.transfer.multipart_uploads import Upload, Uploads
+from whesl.cloud.transfer.multipart_upload_journal import Upload, Uploads
 from whesl.cloud.transfer.port import BLOCK, DamagedError, Digest, checked, digest_of, missing, same
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 

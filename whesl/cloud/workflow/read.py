@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whesl.cloud.core.records import DataFile, Task, Workflow
-from whesl.cloud.input_parsing import read_text
+from whesl.cloud.input_errors import read_text
 from whesl.cloud.workflow import stages, table
 from whesl.cloud.workflow.maestro import from_maestro
 from whesl.model.errors import UsageError

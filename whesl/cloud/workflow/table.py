@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from whesl.cloud.core.records import HOUR, DataFile, Dependency, Processor, Stage, Task, Workflow
-from whesl.cloud.input_parsing import size
+from whesl.cloud.input_errors import size
 from whesl.cloud.workflow.stages import cycle, order
 from whesl.model.errors import UsageError
 from whesl.model.toml import Document, converted

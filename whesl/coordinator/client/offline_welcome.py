@@ -17,7 +17,7 @@ import msgspec
 from whesl.coordinator.client.journal_state import journal_file, known_state
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.dependents_and_names import identify
-from whesl.coordinator.core.events import Arrived
+from whesl.coordinator.core.events_and_commands import Arrived
 from whesl.coordinator.core.state import State
 from whesl.model.errors import TransientError, WheslError
 from whesl.wire.keys import home

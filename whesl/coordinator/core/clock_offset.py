@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from whesl.coordinator.core.state import TaskEntry
-from whesl.coordinator.core.transition import Transition
+from whesl.coordinator.core.transition_context import Transition
 from whesl.records import coordinator as records
 
 # Seconds that mean nothing: what the network may take, and synchronised clocks differ by.

@@ -10,7 +10,7 @@ import msgspec
 from whesl.coordinator.core.changes.apply_record import NOT_UNDERSTOOD, RecordError, apply
 from whesl.coordinator.core.persistent_map import Builder, Map, Undo, take_back
 from whesl.coordinator.core.state import Settings, State
-from whesl.model.decoding import FOREIGN
+from whesl.model.decode_errors import FOREIGN
 from whesl.records import of_coordinator
 from whesl.records.coordinator import AnyRecord
 

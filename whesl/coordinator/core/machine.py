@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from whesl.coordinator.core import clock_offset, task_ownership, user_commands
-from whesl.coordinator.core.events import (
+from whesl.coordinator.core import clock_offset, registration_and_ownership, user_commands
+from whesl.coordinator.core.events_and_commands import (
     Arrived,
     CancelJob,
     Command,
@@ -31,9 +31,13 @@ from whesl.coordinator.core.events import (
     Tick,
 )
 from whesl.coordinator.core.persistent_map import Map
-from whesl.coordinator.core.recovery import dependent_reconfiguration, escalated_exceptions, recovery_sequence
+from whesl.coordinator.core.recovery import (
+    dependent_reconfiguration,
+    recovery_sequence,
+    requeue_and_silent_tasks,
+)
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.coordinator.core.transition import Transition
+from whesl.coordinator.core.transition_context import Transition
 from whesl.model.outcomes import ToldBy
 from whesl.model.states import NodeState, TaskState
 from whesl.records import coordinator as records
@@ -127,14 +131,14 @@ def _on_started(transition: Transition, _event: Started) -> None:
     live = [transition.state.tasks[task] for task in transition.state.live]
     dependent_reconfiguration.tell_again(transition, live)
     for entry in live:
-        task_ownership.welcome(transition, entry)
+        registration_and_ownership.welcome(transition, entry)
     for known in list(transition.state.recoveries.values()):
         # An older claim's order may bear the same name: its successor numbers its exceptions anew.
-        order = escalated_exceptions.pending_requeue(transition, transition.state.tasks[known.task])
+        order = requeue_and_silent_tasks.pending_requeue(transition, transition.state.tasks[known.task])
         if order is None or order.recovery != known.id:
             recovery_sequence.advance(transition, known.id)
     for order in list(transition.state.requeues.values()):
-        escalated_exceptions.pursue(transition, order)
+        requeue_and_silent_tasks.pursue(transition, order)
     for job_id in transition.state.cancels:
         _cancel(transition, job_id)
 
@@ -153,7 +157,7 @@ def _on_arrived(transition: Transition, event: Arrived) -> None:
         return
     entry = _owner(transition, event.peer, message)
     if entry is not None:
-        task_ownership.heard(transition, (entry.id,))
+        registration_and_ownership.heard(transition, (entry.id,))
     handler(transition, event.peer, message)
 
 
@@ -172,7 +176,7 @@ def _on_heartbeats(transition: Transition, event: HeartbeatsArrived) -> None:
         for peer, beat in event.beats
         if (entry := transition.task(beat.task)) is not None and entry.peer == peer
     ]
-    task_ownership.heard(transition, [task for task, _ in owned])
+    registration_and_ownership.heard(transition, [task for task, _ in owned])
     for task, beat in owned:
         _on_heartbeat(transition, transition.state.tasks[task], beat)
 
@@ -181,7 +185,7 @@ def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) 
     if not entry.live or message.attempt < entry.attempt:
         return
     clock_offset.note(transition, entry, message.time)
-    if escalated_exceptions.pending_requeue(transition, entry) is not None:
+    if requeue_and_silent_tasks.pending_requeue(transition, entry) is not None:
         return
     said = TaskState.RUNNING if message.state is TaskState.REGISTERED else message.state
     if said.final or (said is entry.state and message.attempt == entry.attempt):
@@ -192,7 +196,7 @@ def _on_heartbeat(transition: Transition, entry: TaskEntry, message: Heartbeat) 
 def _on_report(transition: Transition, peer: str, message: Report) -> None:
     entry = transition.task(message.task)
     current = entry is None or (
-        entry.peer == peer and escalated_exceptions.pending_requeue(transition, entry) is None
+        entry.peer == peer and requeue_and_silent_tasks.pending_requeue(transition, entry) is None
     )
     task, told = entry.id if entry else message.task, message.record
     transition.record(records.Reported(task=task, time=message.time, record=told, current=current))
@@ -201,7 +205,7 @@ def _on_report(transition: Transition, peer: str, message: Report) -> None:
     if isinstance(told, isolator.Control) and told.id in transition.state.controls:
         transition.record(records.ControlDone(id=told.id, task=entry.id))
     elif isinstance(told, isolator.Node) and told.state is NodeState.DOWN and current:
-        escalated_exceptions.prepare(transition, entry)
+        requeue_and_silent_tasks.prepare(transition, entry)
     elif isinstance(told, isolator.Raised):
         recovery_sequence.on_raised(transition, entry, told.raised, peer)
 
@@ -210,7 +214,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
     entry = transition.task(message.task)
     if entry is None or entry.state.final or entry.outdated(peer, message.claim):
         return
-    order = escalated_exceptions.pending_requeue(transition, entry)
+    order = requeue_and_silent_tasks.pending_requeue(transition, entry)
     if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
         # Its isolator was ended by the very requeue that is under way, or has left for it.
         if not entry.parted:
@@ -259,16 +263,16 @@ def _on_tick(transition: Transition, _event: Tick) -> None:
         if key in transition.state.recoveries:
             recovery_sequence.advance(transition, key)
         elif key in transition.state.requeues:
-            escalated_exceptions.pursue(transition, transition.state.requeues[key])
+            requeue_and_silent_tasks.pursue(transition, transition.state.requeues[key])
         elif key.removeprefix("allow ") in transition.state.tasks:
-            escalated_exceptions.prepare(transition, transition.state.tasks[key.removeprefix("allow ")])
+            requeue_and_silent_tasks.prepare(transition, transition.state.tasks[key.removeprefix("allow ")])
         elif key.removeprefix("cancel ") in transition.state.cancels:
             _cancel(transition, key.removeprefix("cancel "))
-    escalated_exceptions.watch(transition)
+    requeue_and_silent_tasks.watch(transition)
 
 
 _MESSAGES: dict[type, Callable[[Transition, str, Any], None]] = {
-    Register: task_ownership.on_register,
+    Register: registration_and_ownership.on_register,
     Heartbeat: lambda transition, peer, beat: _on_heartbeats(
         transition, HeartbeatsArrived(beats=((peer, beat),))
     ),
@@ -288,11 +292,11 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Arrived: _on_arrived,
     HeartbeatsArrived: _on_heartbeats,
     StepEnded: recovery_sequence.on_step_ended,
-    JobSeen: escalated_exceptions.on_job_seen,
-    RequeueAsked: escalated_exceptions.on_requeue_asked,
+    JobSeen: requeue_and_silent_tasks.on_job_seen,
+    RequeueAsked: requeue_and_silent_tasks.on_requeue_asked,
     RequeueEnded: recovery_sequence.on_requeue_ended,
-    RequeueAllowed: escalated_exceptions.on_requeue_allowed,
-    JobCancelled: escalated_exceptions.on_job_cancelled,
+    RequeueAllowed: requeue_and_silent_tasks.on_requeue_allowed,
+    JobCancelled: requeue_and_silent_tasks.on_job_cancelled,
     Tick: _on_tick,
 }
 

@@ -10,7 +10,7 @@ import msgspec
 
 from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.coordinator.core.transition import Transition
+from whesl.coordinator.core.transition_context import Transition
 from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import Task
 from whesl.operations.suspect_node import match_node

@@ -10,10 +10,10 @@ import msgspec
 
 from whesl.coordinator.core.persistent_map import Map
 from whesl.esl.spec import Spec
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import History, PredictedFailure, Raised
 from whesl.model.outcomes import ControlAction, OrderStatus, Origin, RecoveryOutcome, ToldBy, Verdict
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Workflow
 from whesl.records.coordinator import OwnStep
 from whesl.wire.messages import Control, PredictFailure, RaiseException

@@ -12,13 +12,13 @@ import msgspec
 
 from whesl.coordinator.core import raising
 from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
-from whesl.coordinator.core.events import Stop
+from whesl.coordinator.core.events_and_commands import Stop
 from whesl.coordinator.core.raising import RefusalError
-from whesl.coordinator.core.recovery import escalated_exceptions
+from whesl.coordinator.core.recovery import requeue_and_silent_tasks
 from whesl.coordinator.core.state import TaskEntry
-from whesl.coordinator.core.transition import Transition
+from whesl.coordinator.core.transition_context import Transition
 from whesl.esl.spec import Spec
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.outcomes import ControlAction, ToldBy
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode
@@ -156,7 +156,7 @@ def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> Non
             told_by=ToldBy.COORDINATOR,
         )
     )
-    escalated_exceptions.cancel_job(transition, entry)
+    requeue_and_silent_tasks.cancel_job(transition, entry)
 
 
 def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
         raise RefusalError(f"the end of a job could not be read: {error}") from None
     if not state.ended:
         raise RefusalError(f"a job that is {state.value} has not ended")
-    escalated_exceptions.ended_unheard(
+    requeue_and_silent_tasks.ended_unheard(
         transition, entry, given.get("job", ""), state, given.get("word", state.value), code
     )
     return {"task": entry.id, "state": transition.state.tasks[entry.id].state.value}

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import IO, Any
 
-from whesl.coordinator.core.events import (
+from whesl.coordinator.core.events_and_commands import (
     AskRequeue,
     Event,
     JobSeen,
@@ -26,8 +26,8 @@ from whesl.coordinator.core.events import (
 )
 from whesl.coordinator.core.state import State
 from whesl.coordinator.effects import recovery_steps
-from whesl.coordinator.effects.ports import Ports
 from whesl.coordinator.effects.recovery_steps import Order
+from whesl.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome
 
 LOG = logging.getLogger(__name__)

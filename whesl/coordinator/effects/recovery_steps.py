@@ -11,7 +11,7 @@ from typing import IO, Any, TypeVar
 import msgspec
 
 from whesl.coordinator.core.dependents_and_names import dependents
-from whesl.coordinator.core.events import (
+from whesl.coordinator.core.events_and_commands import (
     AllowRequeue,
     AskRequeue,
     CancelJob,
@@ -26,20 +26,20 @@ from whesl.coordinator.core.events import (
     RequeueEnded,
     StepEnded,
 )
-from whesl.coordinator.core.recovery.coordinator_steps import context_of, exception_of, plan_step
+from whesl.coordinator.core.recovery.coordinator_step_plan import context_of, exception_of, plan_step
 from whesl.coordinator.core.state import Recovery, State
-from whesl.coordinator.effects.ports import Ports
+from whesl.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.esl.spec import Entity, Operation, ResourceKind
-from whesl.model.avoidance import SECONDS
+from whesl.model.bad_node_expiry import SECONDS
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.states import JobState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations import filesystem
 from whesl.operations import step_arguments as args
-from whesl.operations.handlers import run_handler
+from whesl.operations.custom_handlers import run_handler
 from whesl.operations.plan import StepResult
 from whesl.operations.suspect_node import grade_of
 from whesl.records.coordinator import OwnStep

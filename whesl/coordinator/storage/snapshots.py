@@ -29,9 +29,9 @@ from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, Piece, SnapshotError
 from whesl.model import file_retry
-from whesl.model.decoding import FOREIGN
+from whesl.model.configuration_changes import Configuration
+from whesl.model.decode_errors import FOREIGN
 from whesl.model.evidence import History
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.wire.delivery import Remembered
 

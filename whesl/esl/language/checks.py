@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from whesl.esl.detections.kinds import Detection
 from whesl.esl.diagnostics import Severity, nearest
-from whesl.esl.language import checkpoint_checks, quantities, syntax
+from whesl.esl.language import checkpoint_step_checks, quantities, syntax
 from whesl.esl.language.detection_checks import DetectionCheck
 from whesl.esl.language.parser import Parsed
 from whesl.esl.language.recovery_checks import Captured, RecoveryCheck
@@ -73,7 +73,7 @@ class _Check:
         undeclared = self._declarations.undeclared()
         self._completeness(detected, recovered, undeclared)
         self._never_started(detected, steps)
-        checkpoint_checks.check(self._findings, detected, recovered)
+        checkpoint_step_checks.check(self._findings, detected, recovered)
         self._cycles(detected)
         if not exceptions and not self._findings.failed:
             self._findings.add(

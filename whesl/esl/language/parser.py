@@ -19,9 +19,9 @@ from whesl.esl.diagnostics import MAX_SUGGESTIONS
 from whesl.esl.language.lexer import UNUSUAL, Invalid, Lexeme, LexemeStream, Problem, statements
 from whesl.esl.language.source import Part, Source
 from whesl.esl.language.statement_builder import StatementVisitor
-from whesl.esl.language.statement_forms import form, habit, seconds
 from whesl.esl.language.statement_repair import BEGINNINGS, Repair, accepts, after_known, reordered, repair
 from whesl.esl.language.syntax import Declared, Recovered, Statement
+from whesl.esl.language.syntax_error_hints import form, habit, seconds
 from whesl.esl.language.syntax_expectations import expected
 from whesl.esl.spec import Entity, Level, Operation, ResourceKind
 

@@ -8,13 +8,13 @@ from whesl.experiments.ckpt import studies
 from whesl.experiments.ckpt.evaluate import Summary, reduction
 from whesl.experiments.ckpt.reproduce import SOURCE, bench_of
 from whesl.experiments.registry import Finding, Report, experiment
-from whesl.lab.results.records import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.experiments.ckpt.machine import Application
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 SMALL = ("GYRO", "POP", "VULCAN")
 

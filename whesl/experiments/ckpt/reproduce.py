@@ -10,13 +10,13 @@ from whesl.experiments.ckpt.evaluate import Summary, reduction, times
 from whesl.experiments.ckpt.machine import load
 from whesl.experiments.ckpt.printed import CALIBRATED, PREDICTED, RATIOS, REDUCTIONS
 from whesl.experiments.registry import Finding, Report, experiment
-from whesl.lab.results.records import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.experiments.ckpt.machine import Application, Leads, Machine
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 SOURCE = "document 003, chapter 2"
 SEED = 20260101

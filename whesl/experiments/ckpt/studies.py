@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from whesl.experiments.ckpt.evaluate import Setting, Summary, evaluate, reduction
 from whesl.experiments.ckpt.printed import MODELS
-from whesl.lab.results.records import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whesl.experiments.ckpt.machine import Application, Failures, Machine
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 ALL = (*MODELS, "P2+")
 

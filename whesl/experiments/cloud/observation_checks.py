@@ -8,7 +8,7 @@ import numpy as np
 
 from whesl.experiments.cloud.evaluate import ADAPTIVE, BICER, CLOUD, PARSL, WITHOUT
 from whesl.experiments.registry import Finding
-from whesl.lab.results.records import Cell, Figure, Series, Table
+from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whesl.experiments.cloud import deadline_calibration, observation_checks
+from whesl.experiments.cloud import observation_checks, probability_calibration
 from whesl.experiments.cloud.evaluate import ADAPTIVE, OURS, Plan, evaluate
 from whesl.experiments.cloud.observation_checks import Rows
 from whesl.experiments.registry import Report, experiment
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.experiments.cloud.evaluate import Row
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 _QUICK = 6
 
@@ -52,9 +52,9 @@ def stated(found: list[Row]) -> Report:
     """Return what an evaluation of the stated probabilities says."""
     rows = Rows(found)
     return Report(
-        deadline_calibration.findings(rows),
-        deadline_calibration.tables(rows),
-        deadline_calibration.figures(rows),
+        probability_calibration.findings(rows),
+        probability_calibration.tables(rows),
+        probability_calibration.figures(rows),
         _values(rows),
     )
 

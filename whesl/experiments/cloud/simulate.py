@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from whesl.cloud.core import baselines, scaler, schedule
+from whesl.cloud.core import baseline_scalers, scaler, schedule
 from whesl.cloud.core import cost as costs
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.records import (
@@ -317,9 +317,9 @@ class Run:
             idle = int(self.cluster.state[machine.FREE])
             if self.scheduler == "bicer":
                 slowest = float(self.shape.input.max()) / WIDE
-                commands = baselines.bicer(self.state, seen, idle, self.now, slowest)
+                commands = baseline_scalers.bicer(self.state, seen, idle, self.now, slowest)
             else:
-                commands = baselines.parsl(self.state, seen, idle)
+                commands = baseline_scalers.parsl(self.state, seen, idle)
         for command in commands:
             self._perform(command)
         for at, count in enumerate(seen.stages):

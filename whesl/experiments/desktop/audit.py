@@ -12,7 +12,7 @@ from whesl.model.errors import WheslError
 if TYPE_CHECKING:
     from whesl.experiments.desktop.simulate import Outcome
     from whesl.experiments.desktop.synthetic_machines import Jobs
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 _CLOSE = 1e-6
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from whesl.experiments.desktop.simulate import Outcome
     from whesl.experiments.desktop.synthetic_machines import Jobs
-    from whesl.predict.history import History
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
+    from whesl.predict.failure_history import History
 
 TIME, SPACE = "in time", "in space"
 LAWS = ("exponential", "weibull")

@@ -9,13 +9,13 @@ import numpy as np
 from whesl.experiments.desktop.evaluation import POLICIES, SPACE, TIME, Plan, Queue, Row, one_site
 from whesl.experiments.desktop.synthetic_machines import DAY, Site
 from whesl.experiments.registry import Finding, Report, experiment
-from whesl.lab.results.records import Cell, Figure, Series, Table
+from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 _DOCUMENT = "FFP"
 _QUICK = Plan(

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.model.errors import WheslError
-from whesl.placement.required_reliability import key_of, select
-from whesl.predict.jit import jit
-from whesl.predict.predictor_arrays import by_node
+from whesl.placement.job_replication import key_of, select
+from whesl.predict.compiled_predictor import by_node
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.experiments.desktop.synthetic_machines import Jobs
-    from whesl.predict.history import History
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
+    from whesl.predict.failure_history import History
 
 # The document: machines report every five minutes.
 BEAT = 300.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.predict.history import History, merged
+from whesl.predict.failure_history import History, merged
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -10,7 +10,7 @@ import numpy as np
 
 from whesl.experiments.grid.loop import Outages
 from whesl.model.errors import UsageError
-from whesl.predict.history import merged
+from whesl.predict.failure_history import merged
 from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:

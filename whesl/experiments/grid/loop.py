@@ -13,8 +13,8 @@ import numpy as np
 from whesl.placement.multicluster.conservative import Schedule, base, renew
 from whesl.placement.multicluster.fcfs_easy import Running, Waiting, decide
 from whesl.placement.multicluster.profile import empty, forget, roomy, take
-from whesl.placement.multicluster.search import Effort, improve
-from whesl.predict.jit import jit
+from whesl.placement.multicluster.schedule_local_search import Effort, improve
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

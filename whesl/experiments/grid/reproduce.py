@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whesl.experiments.grid import failure_records, requirements, simulation
+from whesl.experiments.grid import cluster_eligibility, failure_records, simulation
 from whesl.experiments.grid.cluster_files import Cluster, grid, read
 from whesl.experiments.registry import Finding, Report, experiment, needed
-from whesl.lab.results.records import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whesl.experiments.grid.loop import Grid, Jobs, Outages
     from whesl.experiments.grid.simulation import Measures
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 SOURCE = "The importance of complete data sets for job scheduling simulations"
 EPOCH = 1228910204.0  # MetaCentrum's log has no header: its UnixStartTime, found from its first job elsewhere
@@ -101,8 +101,8 @@ def metacentrum_data(
     rows = simulation.chosen(log)
     rows = rows[: len(rows) // 20] if quick else rows
     wanted = {
-        False: requirements.none(len(rows), len(clusters)),
-        True: requirements.used(log, rows, clusters),
+        False: cluster_eligibility.none(len(rows), len(clusters)),
+        True: cluster_eligibility.used(log, rows, clusters),
     }
     jobs = {key: simulation.jobs_of(log, rows, one) for key, one in wanted.items()}
     failures = needed(data, "metacentrum/metacentrum-2009.mwf.failures")
@@ -315,14 +315,14 @@ def real_requirements(progress: Progress, data: Path | None, quick: bool) -> Rep
     path = needed(data, "metacentrum/wagap-2013.swf.xz")
     log = swf.read(path)
     rows = simulation.chosen(log)
-    wanted = requirements.specified(log, text(path), rows, clusters)
+    wanted = cluster_eligibility.specified(log, text(path), rows, clusters)
     machines = grid(clusters)
     seeds = range(2 if quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}
     simulation.simulate(machines, simulation.jobs_of(log, rows, wanted), failure_records.NONE, "fcfs", 0)
     with progress.stage("grid, 2013", 2 * (3 + len(seeds))) as advance:
         for problem in ("BASIC", "EXT-REQ"):
-            kinds = wanted if problem == "EXT-REQ" else requirements.none(len(rows), len(clusters))
+            kinds = wanted if problem == "EXT-REQ" else cluster_eligibility.none(len(rows), len(clusters))
             work = simulation.jobs_of(log, rows, kinds)
             for policy in POLICIES:
                 found[problem, policy] = mean_of(

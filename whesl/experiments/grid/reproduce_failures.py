@@ -9,12 +9,12 @@ import numpy as np
 from whesl.experiments.grid import failure_records, generated_failures, simulation
 from whesl.experiments.grid.reproduce import COLUMNS, SEEDS, SOURCE, mean_of, metacentrum_data, row_of
 from whesl.experiments.registry import Finding, Report, experiment, needed
-from whesl.lab.results.records import Table
+from whesl.lab.results.table_and_figure import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 
 @experiment(

@@ -21,8 +21,8 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whesl.experiments.grid.cluster_eligibility import Requirements
     from whesl.experiments.grid.loop import Grid, Outages
-    from whesl.experiments.grid.requirements import Requirements
     from whesl.lab.readers.swf import Log
 
 INTERVAL = 300.0  # seconds between two local searches, as PBSPro set priorities on MetaCentrum

@@ -13,8 +13,8 @@ import numpy as np
 from whesl.placement.torus.boxes import Torus, holds
 from whesl.placement.torus.choice import RELIABLE
 from whesl.placement.torus.scheduling_pass import Settings, plan
-from whesl.predict.jit import jit
-from whesl.predict.predictor_arrays import Compiled
+from whesl.predict.compiled_predictor import Compiled
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from whesl.experiments.registry import Finding, Report, experiment, needed
 from whesl.experiments.torus import simulation
 from whesl.experiments.torus.loop import Jobs
 from whesl.experiments.torus.thinning import DAY, thinned, within
-from whesl.lab.results.records import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.placement.torus.boxes import torus
 from whesl.placement.torus.choice import BALANCING, costs
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from whesl.experiments.torus.measures import Measures
     from whesl.experiments.torus.workload import Workload
-    from whesl.lab.progress import Progress
-    from whesl.predict.history import History
+    from whesl.lab.progress_protocol import Progress
+    from whesl.predict.failure_history import History
 
 SOURCE = "Fault-aware job scheduling for BlueGene/L systems"
 RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"

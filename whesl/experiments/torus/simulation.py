@@ -12,11 +12,11 @@ from whesl.experiments.torus.measures import Measures, measures
 from whesl.placement.torus.boxes import Torus, torus
 from whesl.placement.torus.choice import RULES, TIE_BREAKING
 from whesl.placement.torus.scheduling_pass import Settings
+from whesl.predict.failure_history import History
 from whesl.predict.given_accuracy import confidence, tie_breaking
-from whesl.predict.history import History
 
 if TYPE_CHECKING:
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
 
 
 @dataclass(frozen=True, slots=True)

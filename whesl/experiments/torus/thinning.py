@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.history import History
+from whesl.predict.failure_history import History
 
 DAY = 86400.0
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from whesl.lab.workflow.graph import graph
 from whesl.lab.workflow.workload import workload
+from whesl.predict.failure_history import merged
 from whesl.predict.given_accuracy import Given
-from whesl.predict.history import merged
 
 if TYPE_CHECKING:
     from whesl.lab.workflow.workload import Workload
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 _COST = np.array([[35, 40, 45], [25, 32, 35], [30, 32, 25], [40, 35, 45], [40, 45, 50]], dtype=np.float64)
 _EDGES = [(0, 1, 15.0), (0, 2, 15.0), (0, 3, 10.0), (1, 4, 10.0), (2, 4, 10.0), (3, 4, 10.0)]

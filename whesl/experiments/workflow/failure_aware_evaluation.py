@@ -11,14 +11,14 @@ from whesl.lab.workflow.generate import Shape, layered
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
 from whesl.placement.list_scheduling import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, RELIABLE, Ranked
+from whesl.predict.failure_history import merged
 from whesl.predict.given_accuracy import exact, none, of_accuracy
-from whesl.predict.history import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from whesl.lab.workflow.graph import Graph
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
 
 DAY = 86400.0

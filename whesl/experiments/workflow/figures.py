@@ -8,7 +8,7 @@ import numpy as np
 
 from whesl.experiments.registry import Finding, Report
 from whesl.experiments.workflow.failure_aware_evaluation import LEVELS, MIXED_LEVELS, Plan, Row
-from whesl.lab.results.records import Cell, Figure, Series, Table
+from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

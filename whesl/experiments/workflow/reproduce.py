@@ -9,7 +9,7 @@ from whesl.experiments.workflow.example import example
 from whesl.experiments.workflow.failure_aware_evaluation import Plan, Row, one_window, windows
 from whesl.experiments.workflow.figures import report
 from whesl.lab.readers.failures import read
-from whesl.lab.results.records import Table
+from whesl.lab.results.table_and_figure import Table
 from whesl.lab.workflow.audit import audit
 from whesl.lab.workflow.generate import Shape
 from whesl.lab.workflow.simulate import simulate
@@ -18,7 +18,7 @@ from whesl.placement.list_scheduling import FLAW, RANK_HYBD
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
 
 _DOCUMENT = "FLAW"
 _PRINTED = {"RANK_HYBD": (155, 30, 4), "FLAW": (150, 20, 1)}

@@ -13,14 +13,14 @@ import numpy as np
 
 from whesl.experiments.registry import Finding, Report, experiment, needed
 from whesl.lab.readers import stg
-from whesl.lab.results.records import Cell, Table
+from whesl.lab.results.table_and_figure import Cell, Table
 from whesl.lab.workflow.simulate import simulate
 from whesl.lab.workflow.workload import workload
 from whesl.placement.list_scheduling import FIFO, RANK_HYBD
 from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
     from whesl.lab.workflow.graph import Graph
 
 _ARCHIVES = {50: "workflows/stg-50.tar.xz", 100: "workflows/stg-100-rand0000-0089.tar.xz"}

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import signal
 
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     SignalAttempt,
     Signalled,
 )
 from whesl.isolator.core.recovery import recovery_decision, recovery_sequence
 from whesl.isolator.core.state import Phase
-from whesl.isolator.core.transition import Transition
+from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.outcomes import Action, ControlAction
 from whesl.model.printable import visible

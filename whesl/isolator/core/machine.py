@@ -10,9 +10,15 @@ import signal
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from whesl.isolator.core import controls, manager_exceptions, predictions, reconfiguration, registration
+from whesl.isolator.core import (
+    controls,
+    job_exception_raising,
+    predictions,
+    registration,
+    running_task_reconfiguration,
+)
 from whesl.isolator.core.changes import apply
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     AdoptAttempt,
     AttemptExited,
     AttemptNotStarted,
@@ -46,15 +52,15 @@ from whesl.isolator.core.events import (
 )
 from whesl.isolator.core.recovery import (
     checkpoint_first,
-    escalation,
+    escalation_to_coordinator,
     node_selection,
     recovery_confirmation,
     recovery_sequence,
     step_results,
 )
 from whesl.isolator.core.state import Phase, State
-from whesl.isolator.core.task_setup import Setup, token_prefix
-from whesl.isolator.core.transition import Transition
+from whesl.isolator.core.task_setup_record import Setup, token_prefix
+from whesl.isolator.core.transition_context import Transition
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import NodeState, TaskState
 from whesl.records import isolator as records
@@ -114,7 +120,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         return
     else:
         transition.record(records.IsolatorResumed(phase=state.phase.value, attempt=state.attempt))
-        manager_exceptions.again(transition)
+        job_exception_raising.again(transition)
     _tell_again(transition)
     phase = transition.state.phase
     if phase is Phase.NEW:
@@ -132,7 +138,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         transition.do(AdoptAttempt(attempt=state.attempt))
         recovery_confirmation.judge(transition)
         if phase is Phase.RUNNING:
-            reconfiguration.tell(transition)
+            running_task_reconfiguration.tell(transition)
             recovery_confirmation.probe(transition)
             checkpoint_first.again(transition)
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
@@ -154,7 +160,7 @@ def _on_started(transition: Transition, event: Started) -> None:
     elif phase is Phase.BACKOFF:
         recovery_sequence.launch_when_due(transition)
     elif phase is Phase.ESCALATED:
-        escalation.send(transition)
+        escalation_to_coordinator.send(transition)
 
 
 def _tell_again(transition: Transition) -> None:
@@ -185,9 +191,9 @@ def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
     elif isinstance(message, RecoveryGrant):
         recovery_sequence.on_grant(transition, message)
     elif isinstance(message, EscalationDecision):
-        escalation.on_decision(transition, message)
+        escalation_to_coordinator.on_decision(transition, message)
     elif isinstance(message, Reconfigure):
-        reconfiguration.on_reconfigure(transition, message)
+        running_task_reconfiguration.on_reconfigure(transition, message)
     elif isinstance(message, Control):
         controls.on_control(transition, message)
     elif isinstance(message, RaiseException):
@@ -205,9 +211,13 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
     transition.wake(transition.now + welcome.heartbeat)
     if not welcome.admitted:
         transition.say(f"not admitted by the coordinator: {welcome.reason}")
-        controls.stop(transition, escalation.EXIT_TEMPORARY, f"another run owns this task: {welcome.reason}")
+        controls.stop(
+            transition,
+            escalation_to_coordinator.EXIT_TEMPORARY,
+            f"another run owns this task: {welcome.reason}",
+        )
         return
-    reconfiguration.on_welcome(transition, welcome)
+    running_task_reconfiguration.on_welcome(transition, welcome)
     if transition.state.phase is Phase.NEW and transition.state.waits_for_welcome:
         if transition.state.setup.requeue_allowed:
             # Never later: the coordinator may have allowed it again for a reason.
@@ -223,7 +233,7 @@ def _ask_again(transition: Transition) -> None:
     under_way = state.recovery
     waits = state.phase in (Phase.FENCING, Phase.GRANT)
     if state.phase is Phase.ESCALATED:
-        escalation.send(transition)
+        escalation_to_coordinator.send(transition)
     elif waits and under_way is not None and under_way.requested is not None and not under_way.granted:
         recovery_sequence.request_grant(transition)
 
@@ -241,7 +251,7 @@ def _on_configuration_read(transition: Transition, event: ConfigurationRead) -> 
         transition.say(
             f"the coordinator did not answer; its journal was read instead (configuration {version})"
         )
-        reconfiguration.on_welcome(transition, event.welcome, anyway=True)
+        running_task_reconfiguration.on_welcome(transition, event.welcome, anyway=True)
     _begin(transition)
 
 
@@ -345,7 +355,7 @@ def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
     """
     state = transition.state
     stranger = event.attempt is not None and not event.attempt.startswith(token_prefix(state.setup))
-    if manager_exceptions.is_ours(state, event) or stranger:
+    if job_exception_raising.is_ours(state, event) or stranger:
         return
     transition.record(
         records.JobException(
@@ -406,7 +416,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
     elif state.phase is Phase.BACKOFF:
         recovery_sequence.launch_when_due(transition)
     elif state.phase is Phase.ESCALATED:
-        escalation.check(transition)
+        escalation_to_coordinator.check(transition)
     elif state.phase is Phase.STOPPING and state.stop_code == 128 + signal.SIGTERM:
         deadline = state.since + state.setup.term_grace
         if transition.now >= deadline:
@@ -450,7 +460,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Stopped: _on_stopped,
     JournalTroubled: _on_journal,
     JobExceptionSeen: _on_job_exception,
-    JobExceptionRaised: manager_exceptions.on_raised,
+    JobExceptionRaised: job_exception_raising.on_raised,
     KillConfirmed: recovery_sequence.on_kill_confirmed,
     KillUnconfirmed: recovery_sequence.on_kill_unconfirmed,
     CheckpointDone: predictions.on_checkpoint_done,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from whesl.isolator.core.controls import take, unused
-from whesl.isolator.core.events import AskCheckpoint, CheckpointDone, TellLost, TellPrediction
+from whesl.isolator.core.events_and_commands import AskCheckpoint, CheckpointDone, TellLost, TellPrediction
 from whesl.isolator.core.recovery import checkpoint_first, recovery_sequence
 from whesl.isolator.core.state import Phase, State
-from whesl.isolator.core.transition import Transition
+from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Detected, Evidence, PredictedFailure
 from whesl.model.outcomes import ControlAction
 from whesl.model.workflow import job_matches

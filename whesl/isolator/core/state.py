@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.task_setup_record import Setup
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, History, Raised
 from whesl.model.outcomes import Action, JobRaiseOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import BadNode
 from whesl.operations.recovery_limits import Budget
 from whesl.records.isolator import Finished

@@ -11,10 +11,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from whesl.agents.fencing import processes
+from whesl.agents.fencing import attempt_processes
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.launch.attempt_command import Launch
-from whesl.isolator.observe import output_destination
+from whesl.isolator.observe import attempt_output
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
@@ -36,7 +36,7 @@ class Attempt:
         self.pid = pid
         self._status = status
         self._child: subprocess.Popen[bytes] | None = None
-        process = processes.read(pid) if pid else None
+        process = attempt_processes.read(pid) if pid else None
         self.started = process.started if process else 0
         self.pidfd: int | None = None
         if process is not None:
@@ -52,7 +52,7 @@ class Attempt:
         """Whether the runner lives."""
         if self._child is not None:
             return self._child.poll() is None
-        return self.started != 0 and processes.alive(self.pid, self.started)
+        return self.started != 0 and attempt_processes.alive(self.pid, self.started)
 
     def exit_code(self) -> int:
         """Return the task's exit status as a shell gives it, once the runner is gone.
@@ -73,11 +73,11 @@ class Attempt:
         Before, a signal would reach nobody, or a shell that does not know of it yet.
         """
         deadline = time.monotonic() + limit
-        own = processes.command_line(self.pid)
+        own = attempt_processes.command_line(self.pid)
         while self.running and time.monotonic() < deadline:
-            below = (process.pid for process in processes.everything() if process.parent == self.pid)
+            below = (process.pid for process in attempt_processes.everything() if process.parent == self.pid)
             # Between fork and exec, the command is still the runner's copy.
-            if any(processes.command_line(pid) not in (own, b"") for pid in below):
+            if any(attempt_processes.command_line(pid) not in (own, b"") for pid in below):
                 return
             time.sleep(0.002)
 
@@ -97,7 +97,7 @@ class Attempt:
         status = directory.status(number)
         taskdir.replace(place / "claim", job.setup.claim.encode())
         taskdir.replace(status, attempt_runner.STATUS_PENDING)
-        outputs = output_destination.present(directory, job, number)
+        outputs = attempt_output.present(directory, job, number)
         if launch.script is not None:
             file_retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
         child = attempt_runner.start(
@@ -123,7 +123,7 @@ class Attempt:
         it could not be seen whether there is a trace.
         """
         status = directory.status(number)
-        found = processes.of_attempt(token)
+        found = attempt_processes.of_attempt(token)
         # The runner is the first of them; a daemon leads a session as well.
         leaders = (process for process in found if process.pid == process.session)
         leader = min(leaders, key=lambda process: process.started, default=None)

@@ -12,8 +12,8 @@ import msgspec
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.task.taskdir import Job
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap
-from whesl.model.task_configuration import Configuration
 
 # Where software is looked up. What a moved file system has to receive is written, not looked up; with
 # these mapped, a task whose home ran full would lose its programs.

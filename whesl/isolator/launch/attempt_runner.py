@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from whesl.model import file_retry, rlimit_mark
+from whesl.model import attempt_rlimit_mark, file_retry
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def start(
     Raises OSError when a file cannot be opened or the working directory does not exist.
     """
     # Where the site's hard limit is lower than any mark, the shell leaves the limit as it is.
-    mark = str(rlimit_mark.in_kib(environment[TOKEN_VARIABLE]))
+    mark = str(attempt_rlimit_mark.in_kib(environment[TOKEN_VARIABLE]))
     opened: list[int] = []
     try:
         # The attempt's own files are private; those that the caller named are as the caller would make them.

@@ -11,18 +11,18 @@ import msgspec
 from whesl.isolator.launch import attempt_command
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_command import Launch, Places
-from whesl.isolator.observe import output_destination
+from whesl.isolator.observe import attempt_output
 from whesl.isolator.task import disk_reserve, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import file_retry
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import WheslError
-from whesl.model.task_configuration import Configuration
 from whesl.rjms import manager_table, shims
 from whesl.rjms.port import Allocation
 
 if TYPE_CHECKING:
-    from whesl.isolator.core.events import AttemptStarted
+    from whesl.isolator.core.events_and_commands import AttemptStarted
 
 LOG = logging.getLogger(__name__)
 
@@ -82,8 +82,8 @@ class Starter:
         place = directory.attempt(command.attempt)
         disk_reserve.written(directory.path, lambda: file_retry.make_directory(str(place)))
         paths = command.configuration.path_map
-        own = output_destination.present(directory, self._job, command.attempt)
-        chosen = output_destination.choose(directory, self._job, command.attempt, paths)
+        own = attempt_output.present(directory, self._job, command.attempt)
+        chosen = attempt_output.choose(directory, self._job, command.attempt, paths)
         if chosen != own:
             LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
 
@@ -111,7 +111,7 @@ class Starter:
     def seen(self, attempt: Attempt) -> AttemptStarted:
         """Return what the core is told of an attempt that was started or found."""
         # Only here: whesl exec starts attempts, too, and loads less.
-        from whesl.isolator.core.events import AttemptStarted
+        from whesl.isolator.core.events_and_commands import AttemptStarted
 
         first = self._job.first if attempt.number == 1 and not attempt.is_child else None
         return AttemptStarted(

@@ -19,7 +19,7 @@ import time
 from types import SimpleNamespace
 
 from whesl.esl import rules_cache
-from whesl.isolator.core import tokens_and_nodes
+from whesl.isolator.core import token_prefix_and_spares
 from whesl.isolator.launch import attempt_runner, keeper, setup_json
 from whesl.locking import takeover_lock
 from whesl.model import file_retry
@@ -190,8 +190,10 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     place = f"{path}/{_ATTEMPT}"
     # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
     file_retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
-    most, last = tokens_and_nodes.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
-    active, _ = tokens_and_nodes.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
+    most, last = token_prefix_and_spares.usual(
+        setup["nodes"], setup["own_node"], use_own=setup["use_own_node"]
+    )
+    active, _ = token_prefix_and_spares.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
     file_retry.replace(f"{path}/reconfigure.json", UNCHANGED)
     file_retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
     environment = {**os.environ, **_launchers(task, active)}
@@ -199,7 +201,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         task=setup["task"]["id"],
         workflow=setup["workflow"],
         restarts=setup["earlier"],
-        token=f"{tokens_and_nodes.token_prefix(setup['salt'], setup['task']['id'])}1",
+        token=f"{token_prefix_and_spares.token_prefix(setup['salt'], setup['task']['id'])}1",
         active=active,
         swapped="{}",
         lost=(),

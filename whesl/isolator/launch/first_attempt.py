@@ -15,14 +15,14 @@ import time
 
 import msgspec
 
-from whesl.isolator.core.task_setup import split, token
+from whesl.isolator.core.task_setup_record import split, token
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_starter import Starter
-from whesl.isolator.observe import output_destination
+from whesl.isolator.observe import attempt_output
 from whesl.isolator.task.taskdir import First, Job, TaskDir
 from whesl.model import file_retry
 from whesl.model.allocation_nodes import NodeSet
-from whesl.model.task_configuration import Configuration
+from whesl.model.configuration_changes import Configuration
 from whesl.rjms import manager_table
 from whesl.rjms.port import Allocation, AllocationInfo
 
@@ -60,7 +60,7 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 def beginning(job: Job, directory: TaskDir) -> First:
     """Return what is as the attempt begins: how long the files are that are searched, and the time."""
-    paths = output_destination.sources(directory, job, NUMBER, Configuration()).values()
+    paths = attempt_output.sources(directory, job, NUMBER, Configuration()).values()
     return First(sizes={path: file_retry.size(path) for path in paths}, began=time.time())
 
 

@@ -13,15 +13,15 @@ import msgspec
 
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.task_setup_record import Setup
 from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
-from whesl.isolator.launch.job_leader_process import gone
+from whesl.isolator.launch.job_leader_identity import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError, Owner
-from whesl.model import decoding, file_retry
+from whesl.model import decode_errors, file_retry
 from whesl.model import home as places
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms import current_allocation, manager_table, withheld
@@ -103,7 +103,7 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     Raises HeldError when another call was faster.
     """
     lock = directory.lock(job.setup)
-    old = decoding.load(directory.job_file, Job)
+    old = decode_errors.load(directory.job_file, Job)
     if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
         # What a call before this one started may run, with nobody left who has written it down.
         job = msgspec.structs.replace(job, first=old.first)
@@ -139,7 +139,7 @@ def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Pa
 
 def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Request) -> Setup | Owner | int:
     """Look at what an earlier call left: a living isolator, an end, an unfinished task, or nothing."""
-    old = decoding.load(directory.job_file, Job)
+    old = decode_errors.load(directory.job_file, Job)
     owner = stale_lock.present(directory, setup, info)
     if owner is not None:
         found = _attach(directory, owner, old, info)
@@ -153,7 +153,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     if _earlier_run(old.setup, setup, info):
         before = old.setup.earlier + directory.newest_attempt()
         setup = msgspec.structs.replace(setup, earlier=before)
-    result = decoding.load(directory.result_file, Result)
+    result = decode_errors.load(directory.result_file, Result)
     if result is not None and result.claim == setup.claim:
         _refuse_another(old, request, setup.task.id, "has ended in this job")
         if not request.quiet:

@@ -13,12 +13,12 @@ import time
 from types import SimpleNamespace
 
 from whesl.isolator.launch import attempt_runner, keeper, options
-from whesl.isolator.launch.job_leader_process import leader
+from whesl.isolator.launch.job_leader_identity import leader
 from whesl.locking import procfs
 from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.rjms import cluster_environment, manager_table
-from whesl.rjms.submission_environment import requeue_allowed, spares_granted
+from whesl.rjms.granted_spares_and_requeue import requeue_allowed, spares_granted
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import msgspec
 import zmq
 
 from whesl.agents.blocking_call_worker import Worker
-from whesl.agents.fencing import own_node_fencing
+from whesl.agents.fencing import isolator_host_fencing
 from whesl.agents.fencing.attempt_signals import HeldSignal
 from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.job_suspension import Suspension
@@ -24,7 +24,7 @@ from whesl.agents.liveness import (
     NodeUp,
     Silence,
 )
-from whesl.isolator.core.events import (
+from whesl.isolator.core.events_and_commands import (
     CollectEvidence,
     Event,
     KillAttempt,
@@ -34,9 +34,9 @@ from whesl.isolator.core.events import (
     NodeSeen,
     SignalAttempt,
 )
-from whesl.isolator.core.task_setup import token_prefix
+from whesl.isolator.core.task_setup_record import token_prefix
+from whesl.isolator.nodes.program_start_detection import Probe
 from whesl.isolator.nodes.stacks import Stacks
-from whesl.isolator.nodes.startup_probe import Probe
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
@@ -313,7 +313,7 @@ class Nodes:
             for node in self._remote:
                 self._agents.kill(node, token)
 
-        def then(result: own_node_fencing.Killed) -> None:
+        def then(result: isolator_host_fencing.Killed) -> None:
             self._note(fence, result)
             now = time.monotonic()
             if result.spared:
@@ -332,8 +332,8 @@ class Nodes:
         # It would wait for the ranks of a lost node; a spare has none.
         patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
 
-        def kill() -> own_node_fencing.Killed:
-            killed = own_node_fencing.kill(
+        def kill() -> isolator_host_fencing.Killed:
+            killed = isolator_host_fencing.kill(
                 token,
                 runner,
                 open_below=command.open_below,
@@ -343,7 +343,7 @@ class Nodes:
             )
             # The script is dead now. What it submitted in its last moments is ended and looked for again.
             if isinstance(self._allocation, JobHolder) and self._allocation.end_jobs():
-                more = own_node_fencing.kill(token, runner)
+                more = isolator_host_fencing.kill(token, runner)
                 killed = msgspec.structs.replace(
                     killed, count=killed.count + more.count, left=more.left, spared=True
                 )
@@ -356,7 +356,7 @@ class Nodes:
             for node in fence.again(now):
                 self._agents.kill(node, fence.token, fence.number, fence.steps)
 
-    def _note(self, fence: Fence, result: own_node_fencing.Killed) -> None:
+    def _note(self, fence: Fence, result: isolator_host_fencing.Killed) -> None:
         fence.launchers.update(result.launchers)
         fence.local(
             result.count, result.left, result.open_files, forced=result.forced, strange=result.strange
@@ -385,10 +385,10 @@ class Nodes:
             elif fence.explained(steps):
                 fence.here = False
                 self._fence_again(fence, time.monotonic())
-                self._worker.submit(lambda: own_node_fencing.kill(fence.token, steps=fence.steps), here)
+                self._worker.submit(lambda: isolator_host_fencing.kill(fence.token, steps=fence.steps), here)
             self._check_fence(time.monotonic())
 
-        def here(result: own_node_fencing.Killed) -> None:
+        def here(result: isolator_host_fencing.Killed) -> None:
             self._note(fence, result)
             self._check_fence(time.monotonic())
 
@@ -432,7 +432,7 @@ class Nodes:
     def collect(self, command: CollectEvidence, token: str, runner: int | None) -> None:
         """Read stacks on all nodes, bounded; a kill that comes meanwhile waits for it."""
         now = time.monotonic()
-        stacks = Stacks(command.attempt, token, set(), now + own_node_fencing.STACKS_LIMIT)
+        stacks = Stacks(command.attempt, token, set(), now + isolator_host_fencing.STACKS_LIMIT)
         stacks.texts = []
         stacks.stuck = {}
         self._stacks = stacks
@@ -450,7 +450,7 @@ class Nodes:
             if self._stacks is stacks and not stacks.waiting:
                 self._stacks_done()
 
-        self._worker.submit(lambda: own_node_fencing.stacks(own, token, runner), then)
+        self._worker.submit(lambda: isolator_host_fencing.stacks(own, token, runner), then)
 
     def _took_stacks(self, fact: NodeStacks) -> None:
         stacks = self._stacks

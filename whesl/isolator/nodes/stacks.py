@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core.events import EvidenceCollected
+from whesl.isolator.core.events_and_commands import EvidenceCollected
 from whesl.isolator.task import taskdir
 from whesl.model.evidence import Evidence
 

@@ -12,8 +12,13 @@ import time
 from collections.abc import Callable
 
 from whesl.agents.blocking_call_worker import Worker
-from whesl.isolator.core.events import Event, JobExceptionRaised, JobExceptionSeen, RaiseJobException
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.events_and_commands import (
+    Event,
+    JobExceptionRaised,
+    JobExceptionSeen,
+    RaiseJobException,
+)
+from whesl.isolator.core.task_setup_record import Setup
 from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
 from whesl.model.workflow import job_matches

@@ -11,18 +11,18 @@ import msgspec
 
 from whesl.agents.blocking_call_worker import Worker
 from whesl.esl.detections.base import Source
-from whesl.isolator.core.events import Event, JobExceptionSeen, LeaseEnded, NodeSeen
-from whesl.isolator.observe import output_destination
+from whesl.isolator.core.events_and_commands import Event, JobExceptionSeen, LeaseEnded, NodeSeen
+from whesl.isolator.observe import attempt_output
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
-from whesl.model import decoding, file_retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model import decode_errors, file_retry
+from whesl.model.configuration_changes import Configuration
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState
-from whesl.model.task_configuration import Configuration
 
 if TYPE_CHECKING:
     from whesl.detect.task_watch import Watch
@@ -65,7 +65,7 @@ class Observer:
         than the attempt to start (``watch``).
         """
         self._number = number
-        sources = output_destination.sources(self._directory, self._job, number, configuration)
+        sources = attempt_output.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
             self._begun = {path: file_retry.size(path) for path in sources.values()}
             self._watch.new_attempt(self._clock(), sources)
@@ -81,7 +81,7 @@ class Observer:
         """Watch the attempt that was prepared for, now that it runs. Raises WheslError."""
         if self._job.setup.spec is None or self._watch is not None:
             return
-        sources = output_destination.sources(self._directory, self._job, self._number, configuration)
+        sources = attempt_output.sources(self._directory, self._job, self._number, configuration)
         self._watch = self._new(sources, self._clock(), self._begun)
         self.save()
 
@@ -94,7 +94,7 @@ class Observer:
             self._begun = state["begun"]
         if self._job.setup.spec is None:
             return
-        sources = output_destination.sources(self._directory, self._job, number, configuration)
+        sources = attempt_output.sources(self._directory, self._job, number, configuration)
         if state is None and offsets is None:
             # Reading all of it again raises at worst what was there before the attempt; reading from the end
             # would miss what was printed while nobody looked.
@@ -108,7 +108,7 @@ class Observer:
         """Return how long the files were when this attempt was started, None when that is not known."""
         first = self._job.first
         if first is None or number != 1:
-            first = decoding.load(self._sizes(number), taskdir.First)
+            first = decode_errors.load(self._sizes(number), taskdir.First)
         return first.sizes if first is not None else None
 
     def _sizes(self, number: int) -> Path:
@@ -179,15 +179,15 @@ class Observer:
 
     def last_lines(self) -> LastLines:
         """Return what the ended attempt printed last."""
-        outputs = output_destination.present(self._directory, self._job, self._number)
-        return output_destination.last_lines(outputs, self._begun or {}, str(self._directory.path))
+        outputs = attempt_output.present(self._directory, self._job, self._number)
+        return attempt_output.last_lines(outputs, self._begun or {}, str(self._directory.path))
 
     def lost_lines(self) -> list[Detected]:
         """Return what it means that a failed task's log could not be written."""
         if self._watch is None:
             return []
-        outputs = output_destination.present(self._directory, self._job, self._number)
-        return output_destination.lost_lines(self._job, outputs, self._clock())
+        outputs = attempt_output.present(self._directory, self._job, self._number)
+        return attempt_output.lost_lines(self._job, outputs, self._clock())
 
     def with_detections(self, event: Event) -> Event:
         """Return the resource manager's word with what detectors make of it; other events as they are."""

@@ -1,4 +1,4 @@
-"""What an isolator does whose task another host has taken over (``locking.guard``).
+"""What an isolator does whose task another host has taken over (``locking.takeover_watch``).
 
 That is done when the resource manager calls this host dead. Before anything is written down, and so before
 anything is done, and every few seconds besides, the lock is read anew: an isolator that has lost it ends its
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import logging
 
-from whesl.agents.fencing import processes
-from whesl.isolator.core.task_setup import Setup, token_prefix
+from whesl.agents.fencing import attempt_processes
+from whesl.isolator.core.task_setup_record import Setup, token_prefix
 from whesl.model.errors import WheslError
 
 LOG = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ def give_up(setup: Setup, runner: int | None) -> None:
 
     Raises LockLostError always.
     """
-    found = processes.kill_all(token_prefix(setup), runner)
+    found = attempt_processes.kill_all(token_prefix(setup), runner)
     LOG.error("%d processes of %s were killed here", found.count, setup.task.id)
     raise LockLostError(
         f"the lock of {setup.task.id} was taken over: another run of it has begun",

@@ -17,7 +17,7 @@ import msgspec
 
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import TaskDir
-from whesl.model import decoding, file_retry
+from whesl.model import decode_errors, file_retry
 from whesl.model.digest import hexdigest
 from whesl.model.errors import RefusedError
 from whesl.wire.keys import private_directory
@@ -88,7 +88,7 @@ class Left:
 
     def _one(self, path: Path, kind: Any) -> Iterator[Control | RaiseException | PredictFailure]:
         with contextlib.suppress(OSError):
-            message = decoding.load(path, kind)
+            message = decode_errors.load(path, kind)
             if message is not None:
                 yield message
             elif not path.exists():

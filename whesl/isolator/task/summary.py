@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import msgspec
 
 from whesl.esl.spec import Spec
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.task_setup_record import Setup
 from whesl.model.evidence import LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.model.workflow import Task, job_matches
 from whesl.records import isolator as records
-from whesl.report.exceptions import ExceptionRow
+from whesl.report.exception_row import ExceptionRow
 from whesl.report.task_fold import TaskFold
 
 _LONGEST = 120
@@ -23,7 +23,7 @@ _LONGEST_REMARK = 240
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
 
-    ``handled``: exceptions and what came of them, as in a report (``whesl.report.exceptions``).
+    ``handled``: exceptions and what came of them, as in a report (``whesl.report.exception_row``).
     ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end.
     """
 

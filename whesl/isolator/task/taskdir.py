@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.task_setup_record import Setup
 from whesl.isolator.launch import attempt_runner
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import Owner
@@ -140,7 +140,7 @@ class TaskDir:
         return Path(stream.path) if stream.path else self.attempt(number) / name
 
     def lock(self, setup: Setup | None = None) -> int:
-        """Hold the task's lock, and return its descriptor (``locks.take``).
+        """Hold the task's lock, and return its descriptor (``takeover_lock.take``).
 
         Args:
             setup: whose claim and job it is held for.

@@ -8,7 +8,7 @@ import msgspec
 
 from whesl import __version__
 from whesl.lab.results.atomic_write import write_text
-from whesl.lab.results.tables import as_json
+from whesl.lab.results.result_writers import as_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import numpy as np
 
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import Lines, Page, Section, write_page
-from whesl.lab.results.records import Figure, Series, Table
-from whesl.lab.results.tables import write_parquet, write_summary, write_table
+from whesl.lab.results.result_writers import write_parquet, write_summary, write_table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

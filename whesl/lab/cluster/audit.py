@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.cluster.simulation_records import Attempts, Workload
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
     Indices = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from whesl.lab.readers.swf import Log
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
 
 ACCEPTED = "none, exact, aoa:A[:MIX], confidence:A, tie-breaking:A, survival"

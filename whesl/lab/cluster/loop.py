@@ -19,13 +19,13 @@ from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
 from whesl.placement.conservative_backfilling import occupy
 from whesl.placement.easy import reservation
 from whesl.placement.reliable import expected_loss, select, worth_waiting
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.cluster.simulation_records import Faults, Workload
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
 
 # Places in ``Machine.state``.
 ARRIVED, ACTIVE, PENDING, FIRST, WAITING, HINT, FREE, ATTEMPTS, USED, CHANGE, LO, HI = range(12)

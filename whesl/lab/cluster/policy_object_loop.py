@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.cluster.simulation_records import Workload
     from whesl.placement.port import Decisions, Policy
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
 
 

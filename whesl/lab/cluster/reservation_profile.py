@@ -8,7 +8,7 @@ import numpy as np
 
 from whesl.lab.cluster.waiting import following
 from whesl.placement.conservative_backfilling import earliest, locate, occupy
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

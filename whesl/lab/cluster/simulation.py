@@ -8,7 +8,7 @@ import numpy as np
 
 from whesl.lab.cluster import loop, measures, simulation_records
 from whesl.model.errors import UsageError
-from whesl.predict.predictor_arrays import blank
+from whesl.predict.compiled_predictor import blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.cluster.measures import Outcome
     from whesl.lab.cluster.simulation_records import Attempts, Workload
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
 
 POLICIES = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.readers.swf import Log
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 SHOWN = 5
 # More nodes than any machine has, and later than any log: arrays would fill the memory, and seconds be lost.

@@ -12,7 +12,7 @@ import numpy as np
 
 from whesl.lab.cluster.bits import lowest
 from whesl.placement.easy import may_overtake
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

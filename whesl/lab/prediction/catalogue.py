@@ -10,7 +10,7 @@ from whesl.predict import filtered_failure_prediction, given_accuracy, laws, lea
 
 if TYPE_CHECKING:
     from whesl.predict.array_predictor import ArrayPredictor
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 BASE = "base"
 # Name: what it is. Those of a given accuracy see the future by definition.

@@ -16,7 +16,7 @@ import numpy as np
 from whesl.lab.prediction import catalogue
 from whesl.model.errors import UsageError
 from whesl.predict import measures
-from whesl.predict.predictor_arrays import by_node, rank
+from whesl.predict.compiled_predictor import by_node, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.prediction.catalogue import Asked
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
     from whesl.predict.array_predictor import ArrayPredictor
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.measures import Alarms, Calibration
 
     Floats = NDArray[np.float64]

@@ -18,7 +18,7 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict.freenodes import conformal, features, forecast, model, published_predictor
-from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.lab.progress import Progress
+    from whesl.lab.progress_protocol import Progress
     from whesl.predict.freenodes.forecast import Learnable
-    from whesl.predict.freenodes.jobs import Jobs
+    from whesl.predict.freenodes.job_history import Jobs
     from whesl.predict.freenodes.published_predictor import Choice
 
     Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whesl.lab.results.page import Page, Section
-from whesl.lab.results.records import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.predict import laws
 from whesl.predict.filtered_failure_prediction import Filtered
 from whesl.predict.learned import LearnedPredictor

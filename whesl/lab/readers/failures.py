@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 import numpy as np
 
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.history import History, bursts, merged
+from whesl.predict.failure_history import History, bursts, merged
 from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:

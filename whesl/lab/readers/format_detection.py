@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.lab.readers import failures, flux, slurm
+from whesl.lab.readers import failures, flux_jobs_and_events, slurm_jobs_and_events
 from whesl.lab.readers.job_records import COLUMNS, Clock, JobLog, content, finish, swf_log, table
 from whesl.model.errors import UsageError, WheslError
 
@@ -63,7 +63,13 @@ def read_failures(
         UsageError: its format is not known, or ``strict`` and a line is malformed.
     """
     first = _first_line(path)
-    reader = slurm.events if slurm.is_events(first) else flux.eventlog if flux.is_eventlog(first) else None
+    reader = (
+        slurm_jobs_and_events.events
+        if slurm_jobs_and_events.is_events(first)
+        else flux_jobs_and_events.eventlog
+        if flux_jobs_and_events.is_eventlog(first)
+        else None
+    )
     if reader is not None:
         return reader(content(path), path, Clock(zone), leave_out=leave_out, strict=strict)
     try:
@@ -79,9 +85,13 @@ def _reader(path: Path, text: str) -> Callable[[str, Path, Clock], JobLog]:
     first = text.lstrip("\ufeff \t\r\n")[:4096]
     line = first.partition("\n")[0]
     if first.startswith("{"):
-        return flux.jobs if flux.is_jobs(text) else slurm.sacct_json
+        return (
+            flux_jobs_and_events.jobs
+            if flux_jobs_and_events.is_jobs(text)
+            else slurm_jobs_and_events.sacct_json
+        )
     if "|" in line and "JobID" in line:
-        return slurm.sacct
+        return slurm_jobs_and_events.sacct
     columns = [name.strip().lower() for name in line.split(",")]
     if tuple(columns[:5]) == COLUMNS:
         return table

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.model.errors import WheslError
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers.job_records import State, told
-from whesl.lab.readers.outage_history import in_order
+from whesl.lab.readers.outage_records import in_order
 from whesl.model.errors import UsageError
-from whesl.predict.history import merged
+from whesl.predict.failure_history import merged
 from whesl.rjms.hostlist import expand
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whesl.lab.machine_file import Resources
     from whesl.lab.readers.failures import Loaded
     from whesl.lab.readers.job_records import JobLog, JobRecord
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 _DAY = 86400.0
 _SHOWN = 5

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from whesl.lab.results.records import Figure, Series
+    from whesl.lab.results.table_and_figure import Figure, Series
 
 # Each has a contrast of 3 and more to white and to the dark page's #181f28 (WCAG 2.1, graphical objects).
 COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")

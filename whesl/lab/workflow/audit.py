@@ -13,7 +13,7 @@ from whesl.model.errors import WheslError
 if TYPE_CHECKING:
     from whesl.lab.workflow.simulate import Attempts, Outcome
     from whesl.lab.workflow.workload import Workload
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 _CLOSE = 1e-6
 

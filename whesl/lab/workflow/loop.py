@@ -26,14 +26,14 @@ from whesl.lab.workflow.state import (
 )
 from whesl.model.errors import WheslError
 from whesl.placement.list_scheduling import Ranked, Ready, earliest_safe, least_expected
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.workflow.workload import Failures, Workload
     from whesl.placement.list_scheduling import TaskPolicy
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
 
 _GOING, _OVER, _STUCK, _FULL = range(4)
 # A predictor whose answers change with a node's age is asked again this often while tasks wait, in seconds.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.workflow.workload import Workload
     from whesl.placement.list_scheduling import TaskPolicy
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
 
 

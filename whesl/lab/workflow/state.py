@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.predict.jit import jit
-from whesl.predict.predictor_arrays import probability
+from whesl.predict.compiled_predictor import probability
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.workflow.workload import Failures, Workload
-    from whesl.predict.predictor_arrays import Compiled
+    from whesl.predict.compiled_predictor import Compiled
 
 BLOCKED, READY, RUNNING, DONE = range(4)
 # Positions in State.count.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.workflow.graph import Graph
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 
 class Workload(NamedTuple):

@@ -12,7 +12,7 @@ from whesl.operations.relocation import mirror_plan
 from whesl.operations.relocation.mirror_plan import Policy, Rel
 from whesl.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
-from whesl.operations.step_crash_state import token
+from whesl.operations.step_progress import token
 
 
 def prepare_dependent(

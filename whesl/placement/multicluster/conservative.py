@@ -13,7 +13,7 @@ import numpy as np
 
 from whesl.placement.multicluster.fcfs_easy import Running, Waiting
 from whesl.placement.multicluster.profile import Profiles, earliest, reset, take
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

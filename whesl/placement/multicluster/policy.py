@@ -10,7 +10,7 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.placement.multicluster.conservative import Schedule, renew
 from whesl.placement.multicluster.fcfs_easy import Running, Waiting, decide
 from whesl.placement.multicluster.profile import empty
-from whesl.placement.multicluster.search import Effort, improve
+from whesl.placement.multicluster.schedule_local_search import Effort, improve
 from whesl.placement.port import Decisions
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import numpy as np
 from whesl.placement.reliable import expected_loss
 from whesl.placement.torus.boxes import Torus, apart, bases
 from whesl.placement.torus.finder import largest, partitions, projection
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.placement.torus.boxes import Torus, bases
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.placement.draws import draw
-from whesl.predict.jit import jit
-from whesl.predict.predictor_arrays import Compiled, probability
+from whesl.predict.compiled_predictor import Compiled, probability
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,8 +17,8 @@ from whesl.placement.torus.boxes import Torus, fill
 from whesl.placement.torus.choice import MFP, RELIABLE, TIE_BREAKING, choose, penalty
 from whesl.placement.torus.finder import count, fits, partitions, projection, sizes, summed
 from whesl.placement.torus.node_probabilities import forecast
-from whesl.predict.jit import jit
-from whesl.predict.predictor_arrays import Compiled
+from whesl.predict.compiled_predictor import Compiled
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,15 +11,15 @@ from whesl.model.errors import UsageError
 from whesl.predict.chains import template
 from whesl.predict.chains.drain import Drain
 from whesl.predict.chains.lines import Header, told, unknown_form
+from whesl.predict.chains.log_stream_predictor import ChainStream
 from whesl.predict.chains.mining import Event
-from whesl.predict.chains.stream import ChainStream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from whesl.model.evidence import PredictedFailure
-    from whesl.predict.chains.stream import Compiled
+    from whesl.predict.chains.log_stream_predictor import Compiled
 
 _BLOCK = 1 << 20  # bytes that are read at once
 _FIRST = 1 << 16  # bytes by which a log's form is told

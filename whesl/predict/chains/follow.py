@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whesl.model.evidence import PredictedFailure
+    from whesl.predict.chains.log_stream_predictor import ChainStream
     from whesl.predict.chains.saved_state import Memory
-    from whesl.predict.chains.stream import ChainStream
 
 _PIECE = 1 << 18  # bytes that are read at once
 _LOOK = 1.0  # seconds between two looks at whether to stop

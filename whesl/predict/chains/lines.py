@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.detect.engines import capturer
-from whesl.detect.regex_subset import canonical
+from whesl.detect.regex_canonical_form import canonical
 from whesl.esl.detections.base import Pattern
 from whesl.model.errors import UsageError
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from whesl.predict.chains.document import Chain
+    from whesl.predict.chains.chains_file import Chain
 
 NODES = 200_000  # whose messages are remembered; of more, those that were heard of last
 SKEW = 3600.0  # seconds by which messages may come out of order; a clock that goes back further was set

@@ -15,7 +15,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from whesl.predict.chains.document import Chain
+from whesl.predict.chains.chains_file import Chain
 from whesl.predict.chains.evaluation import JudgedPrediction, by_node, following
 from whesl.predict.chains.machine import Machine, Steps
 

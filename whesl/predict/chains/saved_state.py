@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from whesl.model.decoding import FOREIGN, UNDECODABLE
+from whesl.model.decode_errors import FOREIGN, UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.predict.chains.lines import Header
 from whesl.predict.chains.machine import Half
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.detect.tail import Tailer
-    from whesl.predict.chains.document import Chain
-    from whesl.predict.chains.stream import ChainStream
+    from whesl.predict.chains.chains_file import Chain
+    from whesl.predict.chains.log_stream_predictor import ChainStream
 
 _EVERY = 5.0  # seconds between two writes; what was read since is read again after a kill
 _MOST = 256 << 20  # bytes of a file

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.model.errors import UsageError
 from whesl.predict.chains import template
-from whesl.predict.chains.document import Chain
+from whesl.predict.chains.chains_file import Chain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ line that has it is then compared with whole templates.
 
 from __future__ import annotations
 
-from whesl.detect.regex_subset import MAX_LITERAL, canonical
+from whesl.detect.regex_canonical_form import MAX_LITERAL, canonical
 from whesl.esl.detections.base import Pattern
 from whesl.model.errors import UsageError
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whesl.model.errors import UsageError
 from whesl.predict.chains import archived_logs, evaluation, mining
 from whesl.predict.chains.evaluation import JudgedPrediction, Scores
-from whesl.predict.chains.stream import SOURCE, Compiled
+from whesl.predict.chains.log_stream_predictor import SOURCE, Compiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from whesl.model.evidence import PredictedFailure
     from whesl.predict.chains.archived_logs import Messages
-    from whesl.predict.chains.document import Chain
+    from whesl.predict.chains.chains_file import Chain
     from whesl.predict.chains.evaluation import Failure
     from whesl.predict.chains.mining import Settings
 

@@ -12,7 +12,7 @@ from whesl.predict import tree_scoring
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.predict.freenodes.jobs import Floats
+    from whesl.predict.freenodes.job_history import Floats
     from whesl.predict.tree_scoring import Trees
 
 QUANTILE = {

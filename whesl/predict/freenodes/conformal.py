@@ -19,7 +19,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.predict.freenodes.jobs import Floats
+    from whesl.predict.freenodes.job_history import Floats
 
 COVERAGE = 0.8
 WINDOW = 28 * 86400.0  # of latest outcomes, in seconds

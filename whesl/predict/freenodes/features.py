@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS, LEVELS, roll, state
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.freenodes.jobs import Floats, Ints
+    from whesl.predict.freenodes.hourly_free_node_history import Supply
+    from whesl.predict.freenodes.job_history import Floats, Ints
     from whesl.predict.freenodes.rollforward import Index, Rolled, State
-    from whesl.predict.freenodes.supply import Supply
 
 _LAGS = (1, 2, 3, 6, 12, 24)  # hours back
 _AHEAD = (1, 2, 3, 6, 12, 24)  # hours in which running jobs reach their limits

@@ -9,9 +9,9 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict.freenodes import conformal, features, model, rollforward
-from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.hourly_free_node_history import Supply, supply
+from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
-from whesl.predict.freenodes.supply import Supply, supply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.freenodes.features import Rows
-    from whesl.predict.freenodes.jobs import Floats, Jobs
+    from whesl.predict.freenodes.job_history import Floats, Jobs
     from whesl.predict.freenodes.model import Model
     from whesl.predict.freenodes.past_forecasts import Given
 
@@ -87,7 +87,7 @@ def learnable(
     Args:
         history: jobs.
         closed: announced maintenance, shape (windows, 2), in seconds.
-        capacity: of a machine that never fails; see ``supply``.
+        capacity: of a machine that never fails; see ``hourly_free_node_history``.
         draws: times that the queue is rolled forward at each moment.
         seed: of random numbers.
         every: hours between two moments.

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.predict.freenodes.jobs import Floats
+    from whesl.predict.freenodes.job_history import Floats
 
 _BATCH = 64
 _RATE = {"adam": 2e-3, "sgd": 5e-2}

@@ -18,7 +18,7 @@ import numpy as np
 from whesl.model.errors import UsageError
 from whesl.predict.freenodes import boosting, conformal
 from whesl.predict.freenodes.features import COLUMNS
-from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from whesl.predict.freenodes.boosting import Boosted
     from whesl.predict.freenodes.features import Rows
-    from whesl.predict.freenodes.jobs import Floats
+    from whesl.predict.freenodes.job_history import Floats
 
 SHORT = 3  # hours up to which changes are learned, beyond it levels
 LEVELS = (0.1, 0.5, 0.9)

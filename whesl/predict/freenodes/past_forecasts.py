@@ -10,9 +10,9 @@ import numpy as np
 from whesl.predict import saving
 from whesl.predict.freenodes import conformal
 from whesl.predict.freenodes.conformal import COVERAGE, Scores
-from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.hourly_free_node_history import least_after
+from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
-from whesl.predict.freenodes.supply import least_after
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.freenodes.forecast import Forecast
-    from whesl.predict.freenodes.jobs import Floats, Jobs
+    from whesl.predict.freenodes.job_history import Floats, Jobs
 
 _IS = "forecasts of free nodes that were given"
 _KEPT = 60 * DAY

@@ -14,7 +14,7 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict.freenodes import boosting, lstm
-from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import state
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.freenodes.jobs import Floats, Ints, Jobs
+    from whesl.predict.freenodes.job_history import Floats, Ints, Jobs
 
 LENGTH = 64  # hours: the longest job that Lassen's records hold
 STEPS = (6, 12, 18, 24)  # of input and of output

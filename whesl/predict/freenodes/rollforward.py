@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.predict.freenodes import runtimes
-from whesl.predict.freenodes.jobs import DAY, HOUR
+from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.schedule import held, simulate
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
-    from whesl.predict.freenodes.jobs import Floats, Ints, Jobs
+    from whesl.predict.freenodes.job_history import Floats, Ints, Jobs
     from whesl.predict.freenodes.runtimes import Past
 
 HOURS = 24

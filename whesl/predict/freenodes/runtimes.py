@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.predict.jit import jit
+from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.predict.freenodes.jobs import Floats, Ints, Jobs
+    from whesl.predict.freenodes.job_history import Floats, Ints, Jobs
 
 KINDS = 4
 ENOUGH = 3  # jobs of a kind have to be left

@@ -21,7 +21,7 @@ from typing import Any
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.flux import records
-from whesl.rjms.flux.bridge import IDLE, TIMEOUT, Bridge
+from whesl.rjms.flux.bridge_client import IDLE, TIMEOUT, Bridge
 from whesl.rjms.flux.exec_steps import STEP, FluxStep, signal_command, start, step_command
 from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
 from whesl.rjms.shims.flux_rewriting import INSTANCE, PLAIN, RANKS

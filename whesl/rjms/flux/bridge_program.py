@@ -1,4 +1,4 @@
-"""The bridge's far end by Flux's Python interface; runs under Flux's own Python. See ``bridge``.
+"""The bridge's far end by Flux's Python interface; runs under Flux's own Python. See ``bridge_client``.
 
 Needs the standard library, ``flux`` and the module beside it only, and no newer syntax than Flux's Python
 has. It ends with its standard input.
@@ -28,7 +28,7 @@ from flux.idset import IDset  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from whesl.rjms.flux.bridge_server import LATER, FarEnd, attempt_in, raised_in, token_in
+    from whesl.rjms.flux.bridge_program_base import LATER, FarEnd, attempt_in, raised_in, token_in
 else:  # run as a script, in a Python that has nothing of ours
     from bridge_server import LATER, FarEnd, attempt_in, raised_in, token_in
 

@@ -24,7 +24,7 @@ import msgspec
 import psutil
 
 from whesl.model import file_retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import RefusedError, WheslError
 from whesl.model.event_loop_stall import RunTime
 from whesl.rjms.port import Allocation, Step, StepRequest

@@ -18,7 +18,7 @@ from typing import Any
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.rjms import cluster_environment
 from whesl.rjms.flux import records
-from whesl.rjms.flux.bridge import TIMEOUT, Bridge, FluxRefusedError
+from whesl.rjms.flux.bridge_client import TIMEOUT, Bridge, FluxRefusedError
 from whesl.rjms.flux.exec_steps import idset
 from whesl.rjms.lost_replies import look_again
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord

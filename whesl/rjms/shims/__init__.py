@@ -1,8 +1,8 @@
 """Launchers put in front on a task's PATH, so that those in the user's own script reach the nodes in use.
 
 A shim is a few lines of sh. It starts ``launcher.py`` (without site-packages, for speed), which rewrites the
-arguments (``rewriting.py``) and becomes the real command. What scripts mostly ask of srun is settled by its
-shim itself (``srun.sh``), since a recovery waits for it.
+arguments (``launcher_rewriting.py``) and becomes the real command. What scripts mostly ask of srun is settled
+by its shim itself (``srun.sh``), since a recovery waits for it.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def submit(real: str, run: Run) -> tuple[str, list[str]]:
     import json
     import subprocess
 
-    from whesl.rjms.shims.jobspec import core_limits, jobspec
+    from whesl.rjms.shims.flux_run_to_jobspec import core_limits, jobspec
 
     made = jobspec(run.words, os.environ, os.getcwd(), core_limits())
     if made is None:
@@ -231,7 +231,7 @@ def main(arguments: list[str]) -> NoReturn:
         keep=_keep if steps else None,
     )
     if inside and name == "flux" and os.environ.get("WHESL_FLUX_PLAIN"):
-        from whesl.rjms.shims.plain_flux_run import plain_run
+        from whesl.rjms.shims.flux_run_replacement import plain_run
 
         run = plain_run(words, os.environ)
         if run is not None:

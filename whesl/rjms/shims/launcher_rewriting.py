@@ -233,7 +233,7 @@ def _export(line: Line, environ: Mapping[str, str]) -> str | None:
 def _propagate(line: Line, environ: Mapping[str, str]) -> str | None:
     """Return the value of --propagate that lets the attempt's mark through, None where it passes anyway.
 
-    By its mark a process is found that has no token any more (whesl.model.rlimit_mark).
+    By its mark a process is found that has no token any more (whesl.model.attempt_rlimit_mark).
     """
     given = line.value("propagate")
     if not given or TOKEN not in environ:

@@ -13,7 +13,7 @@ slow() {
 	exec @START@ srun "$@"
 }
 
-# The caller's facts: rewriting.py and nodes.py have the meaning of each.
+# The caller's facts: launcher_rewriting.py and nodes.py have the meaning of each.
 case ${WHESL_NODELIST-} in '' | ,* | *, | *,,* | *[!A-Za-z0-9._,-]*) slow "$@" ;; esac
 case ${SLURM_EXPORT_ENV-ALL} in ALL | ALL,*) ;; *) slow "$@" ;; esac
 whesl_overlap=

@@ -17,8 +17,7 @@ from whesl.model.states import NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, Step, StepRequest, Suspended
 from whesl.rjms.slurm import kept_output, records
-from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
-from whesl.rjms.slurm.environment_rewriting import (
+from whesl.rjms.slurm.attempt_environment import (
     components,
     for_nodes,
     for_own_step,
@@ -26,6 +25,7 @@ from whesl.rjms.slurm.environment_rewriting import (
     nodes_of,
     own_node,
 )
+from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd_probe import Slurmds
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.rjms.port import JobRecord
 from whesl.rjms.slurm import records

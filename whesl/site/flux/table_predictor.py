@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.predict.array_predictor import ArrayPredictor, span
-from whesl.predict.predictor_arrays import Compiled, blank
+from whesl.predict.compiled_predictor import Compiled, blank
 
 if TYPE_CHECKING:
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.site.publish.risk_table import Table
 
 _CERTAIN = 1e-9  # the survival that a probability of 1 in the table stands for

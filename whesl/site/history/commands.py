@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whesl.lab.readers import flux, slurm
+from whesl.lab.readers import flux_jobs_and_events, slurm_jobs_and_events
 from whesl.lab.readers.job_records import Clock
 from whesl.model.errors import WheslError
 from whesl.rjms.hostlist import expand
@@ -31,13 +31,15 @@ def slurm_events(since: float) -> Loaded | None:
     text = _run("sacctmgr", "-P", "show", "event", f"start={_stamp(since)}")
     if len(text.splitlines()) < 2:
         return None
-    return slurm.events(text, Path("sacctmgr"), Clock())
+    return slurm_jobs_and_events.events(text, Path("sacctmgr"), Clock())
 
 
 def slurm_jobs(since: float) -> JobLog:
     """Return Slurm's jobs of all users. Arguments and errors as of ``slurm_events``."""
     columns = "JobID,State,Submit,Start,End,TimelimitRaw,NNodes,NodeList"
-    return slurm.sacct(_run("sacct", "-aDXP", "-S", _stamp(since), "-o", columns), Path("sacct"), Clock())
+    return slurm_jobs_and_events.sacct(
+        _run("sacct", "-aDXP", "-S", _stamp(since), "-o", columns), Path("sacct"), Clock()
+    )
 
 
 def slurm_nodes() -> tuple[str, ...]:
@@ -49,7 +51,9 @@ def slurm_nodes() -> tuple[str, ...]:
 
 def flux_events() -> Loaded:
     """Return Flux's resource event log. Errors as of ``slurm_events``."""
-    return flux.eventlog(_run("flux", "resource", "eventlog"), Path("flux resource eventlog"), Clock())
+    return flux_jobs_and_events.eventlog(
+        _run("flux", "resource", "eventlog"), Path("flux resource eventlog"), Clock()
+    )
 
 
 def _stamp(time: float) -> str:

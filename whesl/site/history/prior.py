@@ -20,7 +20,7 @@ from whesl.predict.laws import Law
 from whesl.predict.survival import Fitted, Survival
 
 if TYPE_CHECKING:
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
 
 SHAPE = 0.57
 FAILURES = 1.5  # what is seen here weighs as much once so many nodes have failed

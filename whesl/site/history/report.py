@@ -10,7 +10,7 @@ import numpy as np
 
 from whesl.lab.prediction import catalogue
 from whesl.lab.results.page import Lines, Page, Section
-from whesl.lab.results.records import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.predict.array_predictor import span
 from whesl.site.history import rolling
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.array_predictor import ArrayPredictor
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.predict.measures import Alarms, Calibration
     from whesl.predict.signs import Signs
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.lab.readers.job_records import State
-from whesl.lab.readers.outage_history import Found, Outage
+from whesl.lab.readers.outage_records import Found, Outage
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.predict import signs
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from whesl.lab.readers.failures import Loaded, Malformed
     from whesl.lab.readers.job_records import JobLog
     from whesl.model.evidence import PredictedFailure
-    from whesl.predict.history import History
+    from whesl.predict.failure_history import History
     from whesl.site.history.bad_node_reports import Seen
     from whesl.site.node_counters import Change
 

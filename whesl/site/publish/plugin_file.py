@@ -1,8 +1,8 @@
 """What a scheduler's plugin needs of the table to keep one job off nodes at risk, as a small text file.
 
 Everything that takes thought is worked out here: for each horizon the nodes said to fail in the order of
-``whesl.placement.exclusion``, and how many nodes of each partition could run what. The plugin (Lua, inside
-slurmctld) looks a job up: ``decide`` is the same in Python, and a test holds both to each other.
+``whesl.placement.exclude_list_choice``, and how many nodes of each partition could run what. The plugin (Lua,
+inside slurmctld) looks a job up: ``decide`` is the same in Python, and a test holds both to each other.
 
     whesl-placement 1 SERIAL WRITTEN VALID_UNTIL active|observe
     share SHARE
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from whesl.placement.exclusion import at_risk, budget, exclude
+from whesl.placement.exclude_list_choice import at_risk, budget, exclude
 from whesl.rjms.hostlist import compress, expand
 from whesl.site.publish.risk_table import is_name
 

@@ -19,7 +19,7 @@ from whesl.journal.store import Journal
 from whesl.locking import takeover_lock
 from whesl.model.errors import WheslError
 from whesl.model.printable import visible
-from whesl.site.publish import exclude_lists, plugin_file, risk_table
+from whesl.site.publish import plugin_file, risk_table, waiting_job_exclusions
 from whesl.site.publish.core import node_changes
 from whesl.site.publish.core.node_changes import Done, Leave, Observed, SetWeight, State
 from whesl.site.publish.node_change_records import (
@@ -34,7 +34,7 @@ from whesl.site.publish.node_change_records import (
     Would,
     WouldNot,
 )
-from whesl.site.slurm.metrics import Figures
+from whesl.site.slurm.placement_metrics import Figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
     from whesl.model.journal_record import Record
     from whesl.site.publish.core.node_changes import Command, Settings
-    from whesl.site.publish.exclude_lists import Job
     from whesl.site.publish.plugin_file import Lookup
-    from whesl.site.slurm.nodes_and_jobs import Cluster, Machine
+    from whesl.site.publish.waiting_job_exclusions import Job
+    from whesl.site.slurm.node_and_job_updates import Cluster, Machine
     from whesl.site.slurm.prediction_sources import Sources
 
 LOG = logging.getLogger(__name__)
@@ -252,9 +252,11 @@ class Service:
             return
         now, longest = self._clock(), self._settings.wait_for_better
         if not acting and published is not None:
-            would = exclude_lists.would(found, published, now, longest)
+            would = waiting_job_exclusions.would(found, published, now, longest)
             self._tell([(one.job, one.decision.nodes, one.decision.said) for one in would], would=True)
-        changes = exclude_lists.review(found, published if acting else None, self._ours, now, longest)
+        changes = waiting_job_exclusions.review(
+            found, published if acting else None, self._ours, now, longest
+        )
         for change in changes if acting else [one for one in changes if one.job in self._ours]:
             why = change.decision.said or ("the service ends" if self._state.leaving else "no node at risk")
             try:

@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 
 from whesl.esl.spec import Operation, RecoveryStep, ResourceKind
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows.batch import script as scripts
 from whesl.workflows.batch.job_chain import Chain
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
-from whesl.workflows.wrap import TaskCall
+from whesl.workflows.script_wrapping import TaskCall
 
 
 class Batch:

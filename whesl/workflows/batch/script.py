@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.model.errors import UsageError
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.submit import flux_directives
 from whesl.workflows.submit.sbatch_options import header_lines, parse_header
 
@@ -118,33 +118,33 @@ def interpreter(text: str, path: str) -> str:
     return first[2:].strip()
 
 
-def wrap_script(text: str, path: str, call: wrap.TaskCall) -> str:
+def wrap_script(text: str, path: str, call: script_wrapping.TaskCall) -> str:
     """Return a script with its header as it was and everything below it wrapped.
 
     A script for another interpreter than a shell gets ``#!/bin/sh`` as its first line; its own stands
     before its text, inside.
     """
-    if wrap.is_wrapped(text):
+    if script_wrapping.is_wrapped(text):
         return text
     program = interpreter(text, path)
     count = sum(1 for _ in header_lines(text))
     lines = text.splitlines(keepends=True)
     head, body = "".join(lines[:count]), "".join(lines[count:])
     was = ""
-    if not wrap.is_shell(program):
+    if not script_wrapping.is_shell(program):
         was = lines[0]
         head = "#!/bin/sh\n" + "".join(lines[1:count])
     if not head.endswith("\n"):
         head += "\n"
-    wrapped = wrap.wrap(call, body, interpreter=program, was=was)
+    wrapped = script_wrapping.wrap(call, body, interpreter=program, was=was)
     return head + (wrapped if text.endswith("\n") else wrapped.rstrip("\n"))
 
 
 def unwrap_script(text: str) -> str:
     """Return a wrapped script as it was."""
-    if not wrap.is_wrapped(text):
+    if not script_wrapping.is_wrapped(text):
         return text
-    inner, first = wrap.unwrap(text)
+    inner, first = script_wrapping.unwrap(text)
     if first:
         inner = first + inner.split("\n", 1)[1]
     return inner if text.endswith("\n") else inner.rstrip("\n")

@@ -16,7 +16,7 @@ import msgspec
 import yaml
 
 from whesl.model.errors import UsageError
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.maestro import yaml_loading
 
 _COMMANDS = ("cmd", "restart")
@@ -79,7 +79,9 @@ def _get(node: Any, name: str) -> Any:
     return None
 
 
-def wrap_commands(text: str, path: str, call: Callable[[str], wrap.TaskCall], interpreter: str) -> str:
+def wrap_commands(
+    text: str, path: str, call: Callable[[str], script_wrapping.TaskCall], interpreter: str
+) -> str:
     """Return the text with every command wrapped; those that are wrapped already stay.
 
     Args:
@@ -91,7 +93,7 @@ def wrap_commands(text: str, path: str, call: Callable[[str], wrap.TaskCall], in
     newline = "\r\n" if "\r\n" in text else "\n"
     result = text
     for command in reversed(commands(text, path)):
-        if wrap.is_wrapped(command.value):
+        if script_wrapping.is_wrapped(command.value):
             continue
         if command.style == "|" and not command.flow:
             result = _into_literal(result, command, call(command.step), interpreter, newline)
@@ -105,7 +107,7 @@ def unwrap_commands(text: str, path: str) -> str:
     """Return the text with every wrapped command as it was before."""
     result = text
     for command in reversed(commands(text, path)):
-        if wrap.is_wrapped(command.value):
+        if script_wrapping.is_wrapped(command.value):
             result = _out(result, command)
     _same_but_commands(text, result, path)
     return result
@@ -126,9 +128,11 @@ def _block(text: str, command: Command) -> tuple[int, int, int]:
     return head, last, indent
 
 
-def _into_literal(text: str, command: Command, call: wrap.TaskCall, interpreter: str, newline: str) -> str:
+def _into_literal(
+    text: str, command: Command, call: script_wrapping.TaskCall, interpreter: str, newline: str
+) -> str:
     head, last, indent = _block(text, command)
-    before, after = wrap.around(call, command.value, interpreter=interpreter)
+    before, after = script_wrapping.around(call, command.value, interpreter=interpreter)
     margin = " " * indent
     body = text[head:last]
     closing = newline.join(margin + line for line in after)
@@ -140,13 +144,15 @@ def _into_literal(text: str, command: Command, call: wrap.TaskCall, interpreter:
     return text[:head] + opening + body + closing + text[last:]
 
 
-def _as_literal(text: str, command: Command, call: wrap.TaskCall, interpreter: str, newline: str) -> str:
+def _as_literal(
+    text: str, command: Command, call: script_wrapping.TaskCall, interpreter: str, newline: str
+) -> str:
     end = command.end
     if command.style in ("|", ">"):
         _, end, _ = _block(text, command)
         end = len(text[:end].rstrip("\r\n"))
     source = text[command.start : end]
-    wrapped = wrap.wrap(call, command.value, interpreter=interpreter, was=source)
+    wrapped = script_wrapping.wrap(call, command.value, interpreter=interpreter, was=source)
     if command.flow or _UNPRINTABLE & set(command.value):
         return text[: command.start] + json.dumps(wrapped) + text[end:]
     stop = text.find("\n", end)
@@ -158,12 +164,12 @@ def _as_literal(text: str, command: Command, call: wrap.TaskCall, interpreter: s
 
 
 def _out(text: str, command: Command) -> str:
-    inner, source = wrap.unwrap(command.value)
+    inner, source = script_wrapping.unwrap(command.value)
     if command.style == '"':
         return text[: command.start] + (source or json.dumps(inner)) + text[command.end :]
     head, last, _ = _block(text, command)
     lines = text[head:last].splitlines(keepends=True)
-    found = wrap.extent([line.strip() for line in lines])
+    found = script_wrapping.extent([line.strip() for line in lines])
     assert found is not None
     begin, first, stop, past = found
     if source and _means(source, command.column) == inner.rstrip("\n"):
@@ -214,10 +220,10 @@ def _plain(text: str) -> Any:
             value = run.get(key)
             if not isinstance(value, str):
                 continue
-            said = wrap.read_wrapped(value)
+            said = script_wrapping.read_wrapped(value)
             if said is not None:
-                value, _ = wrap.unwrap(value)
-                if said.step != step.get("name") or wrap.is_wrapped(value):
+                value, _ = script_wrapping.unwrap(value)
+                if said.step != step.get("name") or script_wrapping.is_wrapped(value):
                     raise UsageError("wrapped twice or for another step")
             run[key] = value.rstrip("\n")
     return document

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, TransientError
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
 
 _RESERVE = ".whesl-reserve"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.esl.spec import Operation, RecoveryStep, ResourceKind
+from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
-from whesl.model.task_configuration import Configuration
 from whesl.model.workflow import Task, Workflow
-from whesl.workflows import wrap
+from whesl.workflows import script_wrapping
 from whesl.workflows.maestro import command_wrapping, full_disk, study
 from whesl.workflows.maestro.expand import Expansion, expand
 from whesl.workflows.maestro.running import Conductor, program_of
@@ -67,7 +67,7 @@ class Maestro:
         """Return a study with every step's ``cmd`` and ``restart`` wrapped."""
         plain = command_wrapping.unwrap_commands(text, str(path))
         found = study.parse(plain, str(path))
-        if not wrap.is_shell(found.shell):
+        if not script_wrapping.is_shell(found.shell):
             raise UsageError(
                 f"{path}: batch.shell is '{found.shell}', in which a wrapped command cannot be written",
                 hint="use /bin/bash as batch.shell and call the other shell inside the steps",
@@ -83,7 +83,7 @@ class Maestro:
         if options.out and Path(options.out).resolve() != Path(path).resolve().parent:
             moved = _fix_specroot(plain, path)
 
-        def call(name: str) -> wrap.TaskCall:
+        def call(name: str) -> script_wrapping.TaskCall:
             if name not in calls:
                 raise UsageError(
                     f"{path}: the step '{name}' is written in a way that cannot be wrapped",
@@ -130,7 +130,7 @@ def _call(
     expansion: Expansion,
     options: FluxifyOptions,
     notices: list[str],
-) -> wrap.TaskCall:
+) -> script_wrapping.TaskCall:
     nodes = (step.run.get("nodes") or found.batch.get("nodes") or "") if step.scheduled else ""
     spares = options.spares.get(step.name, 0) if step.scheduled else 0
     if spares and not nodes:
@@ -138,7 +138,7 @@ def _call(
             f"step '{step.name}' asks for processes but not for nodes, so no spare node can be added to it"
         )
         spares = 0
-    return wrap.TaskCall(
+    return script_wrapping.TaskCall(
         program=options.program,
         workflow=options.workflow,
         step=step.name,

@@ -15,7 +15,7 @@ import msgspec
 
 from whesl.model import file_retry
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.workflow import BadNode
 
 # An exclusion is hard for a scheduler: a long list would leave large jobs nowhere to run.

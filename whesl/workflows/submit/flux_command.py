@@ -19,10 +19,10 @@ import msgspec
 
 from whesl import rjms
 from whesl.model import home as places
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
-from whesl.workflows import wrap
-from whesl.workflows.submit import bad_nodes_file, flux_directives, jobspec, once, reduced_requests
+from whesl.workflows import script_wrapping
+from whesl.workflows.submit import bad_nodes_file, flux_directives, jobspec, once, submit_with_fallbacks
 from whesl.workflows.submit.jobspec import Jobspec
 
 _TIMEOUT = 120.0  # seconds for one command of Flux
@@ -93,7 +93,7 @@ def python_directory(commands: Path) -> Path:
 def submit(
     real: str,
     wanted: Jobspec,
-    wrapped: wrap.WrappedScript,
+    wrapped: script_wrapping.WrappedScript,
     hidden: Sequence[str],
     urgency: str = "",
     flags: Sequence[str] = (),
@@ -106,7 +106,7 @@ def submit(
         options.append(f"--flags={','.join(flags)}")
 
     def attempt(token: str) -> str:
-        return reduced_requests.submit(
+        return submit_with_fallbacks.submit(
             wrapped,
             bad_nodes_file.read(home, time.time()),
             rewrite=lambda spares, avoided: jobspec.rewrite(
@@ -147,14 +147,16 @@ def options_outside(words: Sequence[str], script_text: str) -> tuple[str, tuple[
 def _concerns_us(words: Sequence[str]) -> bool:
     if any(word.partition("=")[0] in _BULK for word in words):
         return False
-    return any(wrap.is_wrapped(jobspec.read_file(word)) for word in words if not word.startswith("-"))
+    return any(
+        script_wrapping.is_wrapped(jobspec.read_file(word)) for word in words if not word.startswith("-")
+    )
 
 
 def _asked(real: str, arguments: Sequence[str]) -> _Call:
     """Return what ``flux batch|submit|run`` would submit. Raises RefusedError with its own words."""
     command, words = arguments[0], arguments[1:]
     # Behind the script stand its own arguments, which may look like options.
-    script = next(i for i, word in enumerate(words) if wrap.is_wrapped(jobspec.read_file(word)))
+    script = next(i for i, word in enumerate(words) if script_wrapping.is_wrapped(jobspec.read_file(word)))
     own = [word for word in words[:script] if word not in ("--watch", "--wait")]
     try:
         result = _flux(real, [command, "--dry-run", *own, *words[script:]])

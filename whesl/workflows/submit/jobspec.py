@@ -14,8 +14,8 @@ import msgspec
 
 from whesl.model import file_retry
 from whesl.model.errors import UsageError
-from whesl.rjms.submission_environment import GRANTED_SPARES, granted
-from whesl.workflows import wrap
+from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, granted
+from whesl.workflows import script_wrapping
 
 Jobspec = dict[str, Any]
 
@@ -51,7 +51,7 @@ def read_file(path: str) -> str:
 
 def wrapped_script(
     jobspec: Jobspec, read: Callable[[str], str] = read_file
-) -> tuple[wrap.WrappedScript, str] | None:
+) -> tuple[script_wrapping.WrappedScript, str] | None:
     """Return what a jobspec's wrapped script says of itself and its text, None when it runs none.
 
     The script is in the jobspec (``flux batch``) or a file among the words of its command.
@@ -63,10 +63,10 @@ def wrapped_script(
         if "{{" not in word and "\0" not in word:
             texts.append(read(os.path.join(str(system.get("cwd") or ""), word)))  # noqa: PTH118 - keeps a bare name
     for text in texts:
-        if not wrap.is_wrapped(text):
+        if not script_wrapping.is_wrapped(text):
             continue
         try:
-            found = wrap.read_wrapped(text)
+            found = script_wrapping.read_wrapped(text)
         except UsageError:
             continue
         if found is not None:
@@ -81,7 +81,7 @@ def is_instance(jobspec: Jobspec) -> bool:
 
 def rewrite(
     jobspec: Jobspec,
-    wrapped: wrap.WrappedScript,
+    wrapped: script_wrapping.WrappedScript,
     token: str,
     *,
     spares: bool = True,

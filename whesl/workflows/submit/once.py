@@ -30,7 +30,7 @@ import msgspec
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError
 from whesl.model import file_retry
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord

@@ -15,11 +15,11 @@ from whesl.model import file_retry
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.rjms import manager_table
+from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_ALLOWED, granted
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
-from whesl.rjms.submission_environment import GRANTED_SPARES, REQUEUE_ALLOWED, granted
-from whesl.workflows import wrap
-from whesl.workflows.submit import bad_nodes_file, once, reduced_requests
+from whesl.workflows import script_wrapping
+from whesl.workflows.submit import bad_nodes_file, once, submit_with_fallbacks
 from whesl.workflows.submit.sbatch_options import Call, parse_call
 from whesl.workflows.submit.sbatch_rewriting import Rewritten, original_comment, rewrite
 
@@ -43,7 +43,7 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     try:
         script = Path(call.script)
         text = file_retry.retried(lambda: script.read_text(errors="replace")) if call.script else ""
-        wrapped = wrap.read_wrapped(text) if text else None
+        wrapped = script_wrapping.read_wrapped(text) if text else None
     except (OSError, UsageError):
         wrapped = None
     if wrapped is None or call.last("test-only") is not None or call.last("wrap") is not None:
@@ -67,7 +67,7 @@ def _without(environment: Mapping[str, str], directory: str) -> dict[str, str]:
 
 
 def _submit(
-    real: str, call: Call, text: str, wrapped: wrap.WrappedScript, environment: dict[str, str]
+    real: str, call: Call, text: str, wrapped: script_wrapping.WrappedScript, environment: dict[str, str]
 ) -> str:
     home = Path(places.chosen(environment, wrapped.home))
     ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
@@ -85,7 +85,7 @@ def _submit(
             }
             return _call(real, wish.words, {**environment, **said_inside})
 
-        return reduced_requests.submit(
+        return submit_with_fallbacks.submit(
             wrapped,
             bad_nodes_file.read(home, time.time()),
             rewrite=lambda spares, avoided: rewrite(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from whesl.workflows.script_wrapping import WrappedScript
 from whesl.workflows.submit.sbatch_options import Call, parse_header
-from whesl.workflows.wrap import WrappedScript
 
 # The value of SBATCH_NO_REQUEUE where it is not the user's (sbatch looks only whether it is set).
 OURS = "whesl"

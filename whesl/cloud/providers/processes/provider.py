@@ -26,7 +26,7 @@ from whesl.cloud.providers.processes.files import Ended, Settings, Started, held
 from whesl.local import daemons, process_lookup
 from whesl.local.cluster_directory import Cluster
 from whesl.local.environment import cleaned
-from whesl.model.decoding import UNDECODABLE
+from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings

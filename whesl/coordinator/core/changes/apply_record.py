@@ -19,8 +19,8 @@ from whesl.coordinator.core.state import (
     WorkflowEntry,
     numbered,
 )
-from whesl.model.avoidance import repeated
-from whesl.model.decoding import FOREIGN
+from whesl.model.bad_node_expiry import repeated
+from whesl.model.decode_errors import FOREIGN
 from whesl.model.errors import WheslError
 from whesl.model.evidence import History
 from whesl.model.journal_record import Damage, assert_never

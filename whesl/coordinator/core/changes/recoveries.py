@@ -13,9 +13,9 @@ from whesl.coordinator.core.state import (
     RequeueEntry,
     State,
 )
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome
 from whesl.model.states import TaskState
-from whesl.model.task_configuration import Configuration
 from whesl.records import coordinator as records
 
 

@@ -13,10 +13,10 @@ from itertools import islice
 import msgspec
 
 from whesl.coordinator.core.dependents_and_names import dependents, running
-from whesl.coordinator.core.events import Send, Tell
+from whesl.coordinator.core.events_and_commands import Send, Tell
 from whesl.coordinator.core.state import Recovery, State, TaskEntry
-from whesl.coordinator.core.transition import Transition
-from whesl.model.task_configuration import Configuration
+from whesl.coordinator.core.transition_context import Transition
+from whesl.model.configuration_changes import Configuration
 from whesl.records import coordinator as records
 from whesl.wire.messages import Reconfigure
 

@@ -11,9 +11,9 @@ seen as happening three times. What an isolator has transformed already is not t
 from __future__ import annotations
 
 from whesl.coordinator.core.dependents_and_names import dependents
-from whesl.coordinator.core.events import RequeueEnded, RunStep, StepEnded
-from whesl.coordinator.core.recovery import escalated_exceptions
-from whesl.coordinator.core.recovery.coordinator_steps import exception_of, own_steps
+from whesl.coordinator.core.events_and_commands import RequeueEnded, RunStep, StepEnded
+from whesl.coordinator.core.recovery import requeue_and_silent_tasks
+from whesl.coordinator.core.recovery.coordinator_step_plan import exception_of, own_steps
 from whesl.coordinator.core.recovery.dependent_reconfiguration import (
     apply_changes,
     configure,
@@ -21,7 +21,7 @@ from whesl.coordinator.core.recovery.dependent_reconfiguration import (
     upon_present,
 )
 from whesl.coordinator.core.state import Recovery, TaskEntry, numbered
-from whesl.coordinator.core.transition import Transition
+from whesl.coordinator.core.transition_context import Transition
 from whesl.detect.exception_transformation import transform
 from whesl.esl.spec import Level
 from whesl.model.evidence import Raised
@@ -174,10 +174,12 @@ def on_step_ended(transition: Transition, event: StepEnded) -> None:
 
 def _conclude(transition: Transition, recovery: Recovery) -> None:
     if recovery.origin is Origin.ESCALATION:
-        escalated_exceptions.decide(transition, recovery)
+        requeue_and_silent_tasks.decide(transition, recovery)
     elif recovery.requeue and not recovery.refused:
-        if not escalated_exceptions.order_requeue(transition, recovery.task, recovery.exception, recovery.id):
-            refuse(transition, recovery.id, escalated_exceptions.SPENT)
+        if not requeue_and_silent_tasks.order_requeue(
+            transition, recovery.task, recovery.exception, recovery.id
+        ):
+            refuse(transition, recovery.id, requeue_and_silent_tasks.SPENT)
     elif recovery.origin is Origin.REQUEST:
         grant(transition, recovery)
     else:
@@ -289,7 +291,7 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
     known = transition.state.recoveries.get(key)
     if known is not None and known.raised.time == raised.time:
         if known.decision:
-            escalated_exceptions.send_decision(transition, known, peer)
+            requeue_and_silent_tasks.send_decision(transition, known, peer)
         return
     became = counted(transition, raised)
     workflow = transition.state.workflows.get(entry.workflow)
@@ -321,7 +323,7 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
         if recovery is not None:
             apply_changes(transition, recovery)
             if recovery.origin is Origin.ESCALATION:
-                escalated_exceptions.settle(transition, recovery, Verdict.REQUEUE, order.because)
+                requeue_and_silent_tasks.settle(transition, recovery, Verdict.REQUEUE, order.because)
             else:
                 transition.record(records.Closed(recovery=recovery.id, task=order.task, outcome="requeued"))
         return
@@ -329,9 +331,9 @@ def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
     transition.say(f"{order.task}: {reason}")
     entry = transition.state.tasks[order.task]
     if recovery is None or entry.parted:
-        escalated_exceptions.give_up(transition, entry, reason)
+        requeue_and_silent_tasks.give_up(transition, entry, reason)
     elif recovery.origin is Origin.ESCALATION:
-        escalated_exceptions.settle(transition, recovery, Verdict.FAIL, reason)
+        requeue_and_silent_tasks.settle(transition, recovery, Verdict.FAIL, reason)
     else:
         refuse(transition, recovery.id, reason)
 

@@ -12,10 +12,10 @@ import msgspec
 
 from whesl.detect.exception_transformation import Transformed
 from whesl.esl.spec import ExceptionSpec, Operation, ResourceKind
-from whesl.isolator.core.events import AskCheckpoint, CheckpointDone
+from whesl.isolator.core.events_and_commands import AskCheckpoint, CheckpointDone
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import Asked, Phase, State
-from whesl.isolator.core.transition import Transition
+from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Detected, PredictedFailure, Raised
 from whesl.model.outcomes import Action
 from whesl.operations.step_arguments import JobCheckpoint

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.isolator.core import reconfiguration
-from whesl.isolator.core.events import AttemptExited, AttemptStarted, ProbeProgram, ProgramSeen
+from whesl.isolator.core import running_task_reconfiguration
+from whesl.isolator.core.events_and_commands import AttemptExited, AttemptStarted, ProbeProgram, ProgramSeen
 from whesl.isolator.core.recovery import recovery_decision, recovery_sequence
 from whesl.isolator.core.state import Phase
-from whesl.isolator.core.transition import Transition
+from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.recovery_criterion import Reach, seconds_past, went_past
@@ -35,7 +35,7 @@ def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
     transition.record(
         records.Launched(attempt=event.attempt, pid=event.pid, started=event.started, began=event.began)
     )
-    reconfiguration.tell(transition)
+    running_task_reconfiguration.tell(transition)
     for done in state.pending:
         transition.report_recovery(done, RecoveryOutcome.RELAUNCHED)
     probe(transition)

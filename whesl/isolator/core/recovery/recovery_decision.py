@@ -7,7 +7,7 @@ import msgspec
 from whesl.detect.exception_transformation import Transformed, transform
 from whesl.esl.spec import Entity, ExceptionSpec
 from whesl.isolator.core.state import State
-from whesl.isolator.core.transition import Transition
+from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
 from whesl.model.outcomes import Action
 from whesl.model.recovery_criterion import Reach

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator.core import manager_exceptions, task_setup
-from whesl.isolator.core.events import (
+from whesl.isolator.core import job_exception_raising, task_setup_record
+from whesl.isolator.core.events_and_commands import (
     CollectEvidence,
     EvidenceCollected,
     KillConfirmed,
@@ -20,10 +20,15 @@ from whesl.isolator.core.events import (
     RunStep,
     StartAttempt,
 )
-from whesl.isolator.core.recovery import checkpoint_first, escalation, node_selection, recovery_decision
-from whesl.isolator.core.recovery.escalation import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
+from whesl.isolator.core.recovery import (
+    checkpoint_first,
+    escalation_to_coordinator,
+    node_selection,
+    recovery_decision,
+)
+from whesl.isolator.core.recovery.escalation_to_coordinator import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.state import Phase, Recovery
-from whesl.isolator.core.transition import Transition, merged
+from whesl.isolator.core.transition_context import Transition, merged
 from whesl.model.evidence import Detected, Evidence, Raised
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import TaskState
@@ -160,7 +165,7 @@ def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopel
     )
     because = f", {decision.reason}" if decision.reason else ""
     transition.say(f"raised {raised.exception} ({recovery_decision.why(raised)}): {decision.action}{because}")
-    manager_exceptions.announce(transition, spec, raised)
+    job_exception_raising.announce(transition, spec, raised)
     if request:
         request_grant(transition)
     if state.alive and any(item.kind in _TIMERS for item in raised.evidence):
@@ -441,7 +446,7 @@ def _escalate(transition: Transition, recovery: Recovery) -> None:
         decide(transition, transition.rule(higher), raised)
         return
     transition.record(records.Escalated(ordinal=recovery.ordinal, reason=recovery.reason))
-    escalation.send(transition)
+    escalation_to_coordinator.send(transition)
     if not state.setup.coordinator:
         transition.finish(EXIT_TEMPORARY, TaskState.FAILED, f"{recovery.raised.exception}: {recovery.reason}")
 
@@ -480,7 +485,7 @@ def raise_queued(transition: Transition) -> bool:
 def start_attempt(transition: Transition, number: int) -> None:
     """Write the next attempt down, then start it."""
     state = transition.state
-    token = task_setup.token(state.setup, number)
+    token = task_setup_record.token(state.setup, number)
     transition.record(
         records.Attempt(
             attempt=number,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.isolator.core.events import StepDone
+from whesl.isolator.core.events_and_commands import StepDone
 from whesl.isolator.core.recovery import recovery_sequence
 from whesl.isolator.core.state import Phase, State
-from whesl.isolator.core.transition import Transition
+from whesl.isolator.core.transition_context import Transition
 from whesl.model.outcomes import Action, RecoveryOutcome, StepOutcome
 from whesl.model.states import TaskState
 from whesl.records import isolator as records

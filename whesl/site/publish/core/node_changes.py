@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from whesl.model.journal_record import assert_never
-from whesl.placement.exclusion import at_risk, budget, exclude
+from whesl.placement.exclude_list_choice import at_risk, budget, exclude
 from whesl.site.publish.node_change_records import (
     Changing,
     Held,

@@ -1,0 +1,158 @@
+"""What the commands that carry a run out share: its options, its directory, what is shown meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from whesl.cli import completion_candidates
+from whesl.cli.broken_pipe import steady
+from whesl.cli.options import FILE, FOLDER, json_option
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from whesl.cloud.runner import records as r
+    from whesl.cloud.runner.site_file import Site
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS = (
+    click.option(
+        "--dir", "directory", type=FOLDER, metavar="DIR", help="The run's; default: by the workflow's name."
+    ),
+    click.option("--data", type=FOLDER, metavar="DIR", help="Inputs and results; default: DIR/cluster/data."),
+    click.option(
+        "--site", "site_file", type=FILE, metavar="TOML", help="Cluster and cloud [WHESL_HOME/cloud.toml]."
+    ),
+    click.option(
+        "--scheduler",
+        metavar="NAME",
+        shell_complete=completion_candidates.schedulers,
+        help="slurm, flux or local, over the file's.",
+    ),
+    click.option(
+        "--cloud",
+        "provider",
+        metavar="NAME",
+        shell_complete=completion_candidates.clouds,
+        help="processes, ec2 or slurm, over the file's.",
+    ),
+    click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs."),
+    json_option,
+)
+
+
+def site_options(command: F) -> F:
+    """Give a command the options that say where a run is and on what."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def chosen_directory(directory: Path | None, workflow: Path, what: str) -> Path:
+    """Return a run's directory: the given one, or one beside the caller by the workflow's name."""
+    if directory is not None:
+        return directory.absolute()
+    return Path(f"{workflow.name.partition('.')[0]}-{what}").absolute()
+
+
+def link_data(place: Path, site: Site, data: Path | None) -> None:
+    """Have the storage of the first side use a directory of the user's for the files: ``checked_data``."""
+    if data is None:
+        return
+    if site.cluster.scheduler:
+        given, store = site.cluster.store, Path(site.cluster.store or place / "cluster")
+    else:
+        given, store = site.cloud.store, Path(site.cloud.store or place / "cloud")
+    store.mkdir(mode=0o700, parents=True, exist_ok=True)
+    link = store / "data"
+    if link.is_dir() and link.resolve() == data.resolve():
+        return
+    if link.is_symlink() and not given:
+        link.unlink()  # of a run that has not started
+    if link.exists() or link.is_symlink():
+        raise UsageError(f"{link} is there already, and is not {data}", hint="leave --data out to use it")
+    link.symlink_to(data.absolute(), target_is_directory=True)
+
+
+def checked_data(site: Site, data: Path | None) -> None:
+    """Refuse a directory of inputs that is not there, or that no side's storage can use."""
+    if data is None:
+        return
+    if not data.is_dir():
+        raise UsageError(f"there is no directory {data}", hint="--data names where the inputs are")
+    if not site.cluster.scheduler and "://" in site.cloud.store:
+        raise UsageError(
+            f"--data {data}: without a cluster the inputs lie in the cloud's storage",
+            hint=f"put them into {site.cloud.store}/data",
+        )
+
+
+def carry(place: Path, *, in_json: bool) -> int:
+    """Carry a run out, tell what happens, and sum it up; return the exit status."""
+    from whesl.cloud.runner import run_lifecycle as runs
+    from whesl.cloud.runner import summary
+
+    console = steady(stderr=True)
+
+    def notify(record: r.Record) -> None:
+        text = told(record)
+        if text:
+            stamp = time.strftime("%H:%M:%S")
+            console.print(f"{stamp} {text}", markup=False, highlight=False, soft_wrap=True)
+
+    state = runs.carry_out(place, notify=notify)
+    now = time.time()
+    show(summary.summary(state, now), now, in_json=in_json)
+    return 0 if state.ended is not None and state.ended.complete else 1
+
+
+def show(found: Any, now: float, *, in_json: bool) -> None:
+    """Print a summary."""
+    from whesl.cloud.runner import summary
+
+    if in_json:
+        import json
+
+        click.echo(json.dumps(summary.values(found), indent=2))
+    else:
+        click.echo("\n".join(summary.lines(found, now)))
+
+
+def told(record: r.Record) -> str:
+    """Return a record as a line for people, '' for what is of no interest while it goes on."""
+    from whesl.cloud.runner import records as r
+
+    if isinstance(record, r.ExecutorAsked):
+        where = f"an instance {record.platform}" if record.domain.value == "cloud" else "a node"
+        instead = " in the place of one that was lost" if record.instead else ""
+        return f"{record.id}: asks for {where} for {record.stage} ({record.purpose.value}){instead}"
+    if isinstance(record, r.ExecutorSeen):
+        return f"{record.id}: {record.state.value}" + (f", {record.why}" if record.why else "")
+    if isinstance(record, r.ExecutorRefused):
+        return f"{record.id}: not started, {record.why}"
+    if isinstance(record, r.ExecutorMoved):
+        return f"{record.id}: works for {record.stage} from now on"
+    if isinstance(record, r.Assigned):
+        return f"{record.task}: given to {record.executor}, attempt {record.attempt}"
+    if isinstance(record, r.TaskDone):
+        return f"{record.task}: done in {record.seconds:.1f} s by {record.executor}"
+    if isinstance(record, r.TaskFailed):
+        again = "it is not tried again" if record.final else "it is tried again"
+        return f"{record.task}: failed with status {record.status}, {again} {record.why}".rstrip()
+    if isinstance(record, r.TaskLost):
+        return f"{record.task}: lost ({record.why}), given to another executor"
+    if isinstance(record, r.FileCopied) and record.seconds:
+        return f"{record.name}: copied to the {record.domain.value} side, {record.digest.size} bytes"
+    if isinstance(record, r.Risk):
+        late = record.expected - record.deadline
+        when = f"by about {late:.0f} s" if late > 0 else "unless that changes"
+        return f"the deadline will likely be missed, {when}: {record.why}"
+    if isinstance(record, r.Trouble):
+        return f"{record.what}: works again" if record.over else f"{record.what}: {record.why}"
+    if isinstance(record, r.RunEnded):
+        return "all tasks are done" if record.complete else f"the run has ended: {record.why}"
+    return ""

@@ -1,0 +1,293 @@
+"""A run in a directory: begun, taken up again after its runner's death, read by others while it goes on.
+
+``run.json`` (workflow, first state of the scaler, limits, settings of both sides), ``journal.db``, ``lock``,
+``cluster/`` and ``cloud/`` (storages), ``logs/``, ``private/`` (keys of connections, uploads under way).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from whesl.cloud.core.records import Domain, Workflow
+from whesl.cloud.core.scaler_events import ScalerState
+from whesl.cloud.runner import messages, workspace_archive
+from whesl.cloud.runner import records as r
+from whesl.cloud.runner.core import Core
+from whesl.cloud.runner.daemon import Shell
+from whesl.cloud.runner.events_and_commands import Limits
+from whesl.cloud.runner.sides import Side
+from whesl.cloud.runner.site_file import Site, sides
+from whesl.cloud.runner.state import RunState, fold
+from whesl.cloud.transfer.directory import DirectoryStore
+from whesl.cloud.transfer.port import Digest, checked
+from whesl.journal import Journal
+from whesl.locking import takeover_lock
+from whesl.model import file_retry
+from whesl.model.decode_errors import UNDECODABLE
+from whesl.model.errors import RefusedError, UsageError, WheslError
+
+STOP = "stop"  # a file in a run's directory that has it ended
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run was begun with; it stays as it was when the run is taken up again."""
+
+    run: str
+    workflow: Workflow
+    initial: ScalerState
+    limits: Limits
+    site: Site
+
+
+def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Limits, site: Site) -> Setup:
+    """Write down what a run begins with, before anything is started.
+
+    Args:
+        directory: the run's; empty, or not there yet.
+        workflow: with its tasks and their commands.
+        initial: the scaler's first state, which has the plan.
+        limits: what the run may do.
+        site: where its cluster and its cloud are.
+
+    Raises:
+        UsageError: the workflow cannot be run, or there is another run in the directory.
+    """
+    without = [task.name for task in workflow.tasks if not task.command]
+    if not workflow.tasks or without:
+        names = f"{', '.join(without[:5])}{' ...' if len(without) > 5 else ''}" or "a table of stages"
+        raise UsageError(
+            f"{workflow.name} has tasks without a command: {names}",
+            hint="a table needs `command` in each stage and a WfCommons execution `command` in each task;"
+            " without them it can be planned only",
+        )
+    outside = {}
+    for task in workflow.tasks:
+        for name in (task.directory or ".", *(file.name for file in (*task.inputs, *task.outputs))):
+            try:
+                checked(name)
+            except UsageError:
+                outside[name] = task.name
+    if outside:
+        shown = ", ".join(f"{name} of {task}" for name, task in list(outside.items())[:5])
+        raise UsageError(
+            f"{len(outside)} files lie outside of the data: {shown}",
+            hint="names relative to one directory, which both sides have, are accepted",
+        )
+    path = directory / "run.json"
+    if started(directory):
+        raise UsageError(
+            f"there is a run in {directory} already", hint="another directory, or take it up again"
+        )
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the run's directory {directory} cannot be made: {error.strerror}",
+            hint="--dir names a directory that can be written",
+        ) from None
+    setup = Setup(run=secrets.token_hex(6), workflow=workflow, initial=initial, limits=limits, site=site)
+    fresh = path.with_suffix(".new")
+    file_retry.write(fresh, msgspec.json.encode(setup))
+    fresh.replace(path)
+    return setup
+
+
+@contextlib.contextmanager
+def nothing_left(directory: Path) -> Iterator[None]:
+    """Remove what was made in a directory when the run in it is refused before it has started.
+
+    Args:
+        directory: the run's; what was in it before stays.
+    """
+    there = directory.exists()
+    before = set(directory.iterdir()) if directory.is_dir() else set()
+    try:
+        yield
+    except (WheslError, OSError):
+        if directory.is_dir() and not started(directory):
+            for path in directory.iterdir():
+                if path in before:
+                    continue
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+            if not there:
+                with contextlib.suppress(OSError):
+                    directory.rmdir()
+        raise
+
+
+def started(directory: Path) -> bool:
+    """Whether there is a run in a directory that has started; one whose inputs were missing has not."""
+    if not (directory / "run.json").exists():
+        return False
+    return (
+        state_of(directory).started is not None or takeover_lock.holder(str(directory / "lock")) is not None
+    )
+
+
+def setup_of(directory: Path) -> Setup:
+    """Return what a run was begun with. Raises UsageError when there is none, or it cannot be read."""
+    path = directory / "run.json"
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Setup)
+    except FileNotFoundError:
+        raise UsageError(f"there is no run in {directory}", hint="whesl cloud run --dir names it") from None
+    except (OSError, *UNDECODABLE) as error:
+        raise WheslError(f"{path} cannot be read: {error}") from None
+
+
+def state_of(directory: Path) -> RunState:
+    """Return a run as it stands, whoever owns it now."""
+    workflow = setup_of(directory).workflow
+    path = directory / "journal.db"
+    if not path.exists():
+        return RunState(workflow)
+    with Journal(path, read_only=True) as journal:
+        return fold(workflow, journal.read())
+
+
+def carry_out(
+    directory: Path,
+    *,
+    notify: Callable[[r.Record], None] = lambda record: None,
+    made: dict[Domain, Side] | None = None,
+) -> RunState:
+    """Carry a run to its end, from wherever it is.
+
+    Args:
+        directory: the run's.
+        notify: is told each record.
+        made: its sides, where they are not those of its settings.
+
+    Returns:
+        The run when it has ended.
+
+    Raises:
+        UsageError: an input is not there; nothing was started.
+        RefusedError: another process carries it out.
+        WheslError: a side cannot be reached at all, or nothing can be written down.
+    """
+    setup = setup_of(directory)
+    try:
+        lock = takeover_lock.take(str(directory / "lock"), takeover_lock.owned())
+    except takeover_lock.HeldError as error:
+        raise RefusedError(f"another process carries {directory} out: {error.message}") from None
+    try:
+        with Journal(directory / "journal.db") as journal:
+            state = fold(setup.workflow, journal.read())
+            if state.ended is not None:
+                return state
+            both = made or sides(setup.site, directory, setup.run, setup.limits.platforms)
+            if state.started is None:
+                try:
+                    _start(setup, state, both, journal)
+                except WheslError:
+                    _let_go(both)
+                    raise
+            core = Core(state, setup.limits, setup.initial, tuple(both))
+            shell = Shell(
+                core,
+                journal,
+                both,
+                scratch=directory / "private" / "scratch",
+                poll=setup.site.poll,
+                again=setup.site.again,
+                notify=notify,
+                stop=(directory / STOP).exists,
+            )
+            shell.run()
+            _unpacked(state, both)
+            _tidy(state, both)
+            _let_go(both)
+            return state
+    finally:
+        takeover_lock.release(lock)
+
+
+def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Journal) -> None:
+    """Write down where the inputs are, and that the run has started.
+
+    Each side and its storage is asked first: a key that is refused is told before anything is started.
+    """
+    now = time.time()
+    for side in both.values():
+        side.look((), lambda token: True)
+        side.store.read_all(messages.SAID)
+    made = {file.name for task in setup.workflow.tasks for file in task.outputs}
+    first = {
+        file.name: file for task in setup.workflow.tasks for file in task.inputs if file.name not in made
+    }
+    home = next(iter(both))
+    found: list[r.Record] = []
+    missing: list[str] = []
+    digest: Digest | None
+    for name, file in first.items():
+        if file.source:
+            digest = both[home].store.put(Path(file.source), f"{messages.DATA}/{name}")
+        else:
+            digest = both[home].store.digest(f"{messages.DATA}/{name}")
+        if digest is None:
+            missing.append(name)
+        else:
+            found.append(r.FileCopied(name=name, domain=home, digest=digest))
+    if missing:
+        place = f"{both[home].store.name}/{messages.DATA}" if hasattr(both[home].store, "name") else "there"
+        shown = f"{', '.join(missing[:5])}{' ...' if len(missing) > 5 else ''}"
+        raise UsageError(
+            f"{len(missing)} inputs that no task writes are not there: {shown}",
+            hint=f"--data DIR where they are, or put them into {place}",
+        )
+    content = hashlib.sha256(msgspec.json.encode(setup.workflow)).hexdigest()
+    started = r.RunStarted(
+        run=setup.run,
+        workflow=setup.workflow.name,
+        content=content,
+        deadline=setup.initial.deadline,
+        budget=setup.limits.budget,
+    )
+    records = [started, *found]
+    journal.append_many([(r.NAMES[type(one)], one) for one in records], now)
+    for record in records:
+        state.take(record, now)
+
+
+def _let_go(both: dict[Domain, Side]) -> None:
+    """Leave nothing running here for the run's sake."""
+    for side in both.values():
+        side.close()
+        side.store.close()
+
+
+def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:
+    """Have the workspaces that came home as files beside the others."""
+    home, side = next(iter(both.items()))
+    if not isinstance(side.store, DirectoryStore):
+        return
+    for name, places in state.files.items():
+        if home in places and workspace_archive.directory(name) is not None:
+            workspace_archive.unpack(side.store.path(messages.DATA), name)
+
+
+def _tidy(state: RunState, both: dict[Domain, Side]) -> None:
+    """Remove what would be paid for: the cloud's copies, once all results are on the cluster's side."""
+    ended = state.ended
+    others = list(both)[1:]
+    if ended is None or not ended.complete:
+        return
+    for domain in others:
+        names = [f"{messages.DATA}/{name}" for name, places in state.files.items() if domain in places]
+        try:
+            both[domain].store.remove(names)
+            both[domain].store.tidy()
+        except (WheslError, OSError):
+            return  # it stays, and costs; the report says where

@@ -1,0 +1,65 @@
+"""A journal of multipart uploads to S3: one that broke off is taken up, none is left to be paid for."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from whesl.cloud.transfer.port import Digest
+from whesl.model import file_retry
+from whesl.model.decode_errors import UNDECODABLE
+
+
+class Upload(msgspec.Struct, frozen=True, kw_only=True):
+    """A multipart upload under way: of which content, in parts of which size in bytes."""
+
+    bucket: str
+    key: str
+    id: str
+    content: Digest
+    part: int
+
+
+class Uploads:
+    """The uploads that have begun and not ended, a small file each.
+
+    Args:
+        directory: where they are kept.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def of(self, bucket: str, key: str) -> Upload | None:
+        """Return the upload to a key, None when there is none or its record is damaged."""
+        try:
+            return msgspec.json.decode(self._path(bucket, key).read_bytes(), type=Upload)
+        except (FileNotFoundError, *UNDECODABLE):
+            return None
+
+    def all(self) -> Iterator[Upload]:
+        """Yield all uploads."""
+        for path in sorted(self._directory.glob("*.json")):
+            try:
+                yield msgspec.json.decode(path.read_bytes(), type=Upload)
+            except (FileNotFoundError, *UNDECODABLE):
+                continue
+
+    def begun(self, upload: Upload) -> None:
+        """Write an upload down; it is on disk when this returns."""
+        path = self._path(upload.bucket, upload.key)
+        fresh = path.with_suffix(f".{os.getpid()}")
+        file_retry.write(fresh, msgspec.json.encode(upload))
+        fresh.replace(path)
+
+    def over(self, upload: Upload) -> None:
+        """Forget an upload that was completed or aborted."""
+        self._path(upload.bucket, upload.key).unlink(missing_ok=True)
+
+    def _path(self, bucket: str, key: str) -> Path:
+        return self._directory / f"{hashlib.sha256(f'{bucket}/{key}'.encode()).hexdigest()[:32]}.json"

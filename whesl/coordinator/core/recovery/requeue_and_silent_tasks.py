@@ -1,0 +1,438 @@
+"""What a task cannot settle inside its allocation: run the same job again, once; or fail visibly; or pause.
+
+A task whose isolator is silent is *unobserved*, neither running nor gone. The scheduler is asked, and only
+its own word counts: the job has ended, or has lost its batch host. No answer changes nothing.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.coordinator.core.events_and_commands import (
+    AllowRequeue,
+    AskRequeue,
+    CancelJob,
+    JobCancelled,
+    JobSeen,
+    LookAtJob,
+    Requeue,
+    RequeueAllowed,
+    RequeueAsked,
+)
+from whesl.coordinator.core.recovery.coordinator_step_plan import exception_of
+from whesl.coordinator.core.state import Recovery, RequeueEntry, TaskEntry
+from whesl.coordinator.core.transition_context import Transition
+from whesl.esl.spec import Otherwise
+from whesl.model.bad_node_expiry import SECONDS
+from whesl.model.outcomes import OrderStatus, ToldBy, Verdict
+from whesl.model.states import JobState, TaskState
+from whesl.model.workflow import BadNode, Grade
+from whesl.records import coordinator as records
+from whesl.rjms.port import JobRecord
+from whesl.wire.messages import EscalationDecision
+
+SPENT = "the job was run again already, and is not run a third time"
+# Reasons that mean another set of nodes would do.
+_ALLOCATION = frozenset({"spares-exhausted", "allocation-lost"})
+_STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
+
+
+def decide(transition: Transition, recovery: Recovery) -> None:
+    """Say what becomes of an escalated task, once the coordinator's own steps are done."""
+    entry = transition.state.tasks[recovery.task]
+    workflow = transition.state.workflows.get(entry.workflow)
+    if recovery.refused:
+        settle(transition, recovery, Verdict.FAIL, recovery.refused)
+    elif recovery.requeue or recovery.steps or recovery.reason in _ALLOCATION:
+        because = f"{recovery.raised.exception}: {recovery.reason}"
+        if not order_requeue(transition, entry.id, because, recovery.id):
+            settle(
+                transition, recovery, Verdict.FAIL, SPENT if entry.job_id else "there is no job to run again"
+            )
+    else:
+        described = exception_of(workflow.spec if workflow else None, recovery.exception)
+        pause = described is not None and described.otherwise is Otherwise.PAUSE
+        settle(transition, recovery, Verdict.PAUSE if pause else Verdict.FAIL, recovery.reason)
+
+
+def settle(transition: Transition, recovery: Recovery, action: Verdict, reason: str) -> None:
+    """Write a decision down and tell who waits for it: requeue, fail or pause."""
+    transition.record(
+        records.Decided(
+            recovery=recovery.id,
+            task=recovery.task,
+            ordinal=recovery.raised.ordinal,
+            action=action,
+            reason=reason,
+        )
+    )
+    transition.say(f"{recovery.task}: {recovery.raised.exception} was escalated: {action} ({reason})")
+    entry = transition.state.tasks[recovery.task]
+    send_decision(transition, transition.state.recoveries[recovery.id], entry.peer or recovery.peer)
+
+
+def send_decision(transition: Transition, recovery: Recovery, peer: str) -> None:
+    """Tell an isolator (again) what was decided."""
+    assert recovery.decision is not None
+    transition.send(
+        peer,
+        EscalationDecision(
+            task=recovery.raised.task,
+            ordinal=recovery.raised.ordinal,
+            action=recovery.decision,
+            reason=recovery.reason,
+        ),
+    )
+
+
+# Running the same job again ----------------------------------------------------------------------------
+
+
+def order_requeue(transition: Transition, task: str, because: str, recovery: str = "") -> bool:
+    """Order that a task's job runs again under its id; False when it may not.
+
+    The order is written down with a token of the job's present run before anything is asked of the
+    scheduler, so that no repeat and no crash makes two of it.
+    """
+    entry = transition.state.tasks[task]
+    if not entry.job_id or not entry.rjms:
+        return False
+    orders = transition.state.requeues
+    token = f"{task}@{entry.claim}"
+    if token in orders:
+        return orders[token].status is not OrderStatus.REFUSED
+    used = sum(
+        order.task == task and order.job_id == entry.job_id and order.status is not OrderStatus.REFUSED
+        for order in orders.values()
+    )
+    if used >= transition.state.settings.requeues:
+        return False
+    transition.record(
+        records.RequeueDecided(
+            token=token,
+            task=task,
+            rjms=entry.rjms,
+            job_id=entry.job_id,
+            claim=entry.claim,
+            recovery=recovery,
+            because=because,
+        )
+    )
+    transition.say(f"{task}: job {entry.job_id} is to run again: {because}")
+    pursue(transition, transition.state.requeues[token])
+    return True
+
+
+def pursue(transition: Transition, order: RequeueEntry) -> None:
+    """Do the next thing of an order: look first, then act."""
+    if order.status is OrderStatus.DECIDED:
+        transition.do(AskRequeue(token=order.token, rjms=order.rjms, job_id=order.job_id))
+    elif order.status is OrderStatus.BEGUN:
+        exclude = tuple(bad.node for bad in transition.bad_nodes() if bad.excluded)
+        transition.do(
+            Requeue(
+                token=order.token,
+                rjms=order.rjms,
+                job_id=order.job_id,
+                restarts=order.restarts,
+                exclude=exclude,
+            )
+        )
+
+
+def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
+    """How often the job ran before is known: from here on it can be told whether it was requeued."""
+    order = transition.state.requeues.get(event.token)
+    if order is None or order.status is not OrderStatus.DECIDED:
+        return
+    transition.record(records.RequeueBegun(token=order.token, task=order.task, restarts=event.restarts))
+    pursue(transition, transition.state.requeues[order.token])
+
+
+def prepare(transition: Transition, entry: TaskEntry) -> None:
+    """Have the scheduler allow that a job in danger is run again, as long as it still takes that.
+
+    Once its isolator was welcomed, a job is not requeued behind our back. Without slurmdbd, Slurm takes no
+    change to a job any more once a lost node has left it, so what may be needed then has to be said when the
+    first doubt comes up.
+    """
+    again = _runs(entry) < transition.state.settings.requeues and pending_requeue(transition, entry) is None
+    if entry.live and entry.job_id and entry.rjms and not _observed(transition, entry) and again:
+        transition.do(AllowRequeue(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, allowed=True))
+
+
+def _observed(transition: Transition, entry: TaskEntry) -> bool:
+    """Whether the task's workflow is only observed: then nothing is touched."""
+    workflow = transition.state.workflows.get(entry.workflow)
+    return workflow is not None and workflow.observe
+
+
+def _runs(entry: TaskEntry) -> int:
+    """Return how often the job was run again before, as its claim tells."""
+    count = entry.claim.removeprefix(f"{entry.job_id}.")
+    return int(count) if count.isdecimal() else 0
+
+
+def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
+    """The scheduler has taken the permission, or not: then a requeue may be refused later, which is told."""
+    key = f"allow {event.task}"
+    if event.outcome is not OrderStatus.DONE:
+        transition.say(f"{event.task}: it could not be said whether its job may run again: {event.reason}")
+    if event.outcome is OrderStatus.LATER and event.allowed:
+        transition.wait_to_retry(key)
+    else:
+        transition.retry_over(key)
+
+
+def pending_requeue(transition: Transition, entry: TaskEntry) -> RequeueEntry | None:
+    """Return the order to run a task's job again that concerns its present claim, if there is one."""
+    order = transition.state.requeues.get(f"{entry.id}@{entry.claim}")
+    return order if order is not None and order.status is not OrderStatus.REFUSED else None
+
+
+# A silent task -----------------------------------------------------------------------------------------
+
+
+def watch(transition: Transition) -> None:
+    """Notice silence, and ask the scheduler about those who are silent.
+
+    A coordinator that is restarted more often than its limit of silence would notice none. So it is written
+    down since when a task is quiet, at a missed heartbeat; a later one that has missed a heartbeat of its own
+    counts from there.
+    """
+    settings = transition.state.settings
+    limit, doubt = settings.silence, settings.doubt
+    heard_at, started, tasks = (
+        transition.state.volatile.heard,
+        transition.state.volatile.started,
+        transition.state.tasks,
+    )
+    quiet: dict[str, float] = {}
+    for task in transition.state.live:
+        entry = tasks[task]
+        since = max(heard_at.get(task, 0.0), started)
+        doubtful = transition.now - since >= doubt
+        if doubtful and not entry.quiet:
+            quiet[task] = since
+        elif doubtful:
+            since = min(since, entry.quiet)
+        silent = doubtful and transition.now - since >= limit
+        order = pending_requeue(transition, entry)
+        done = order is not None and order.status is OrderStatus.DONE
+        # Where the new run begins is looked at before it can lose that node.
+        begins = done and order is not None and not order.host
+        if not silent and not begins and entry.state is not TaskState.UNOBSERVED:
+            continue
+        if silent and order is None and entry.state is not TaskState.UNOBSERVED:
+            transition.record(records.Unobserved(task=entry.id, reason=_silence(settings.silence)))
+            prepare(transition, entry)
+            transition.say(
+                f"{entry.id}: its isolator is silent; asking {entry.rjms or 'nobody: no scheduler'}"
+            )
+        unobserved = transition.state.tasks[entry.id].state is TaskState.UNOBSERVED
+        if begins or (done and silent) or (unobserved and order_is_quiet(order)):
+            look(transition, transition.state.tasks[entry.id])
+    if quiet:
+        transition.record(records.Quiet(tasks=quiet))
+
+
+def _silence(limit: float) -> str:
+    return f"nothing was heard for {limit:g} s"
+
+
+def _explain_silence(transition: Transition, entry: TaskEntry, *, suspended: bool) -> None:
+    """Say of an unobserved task that its job is suspended, as long as that is so."""
+    told = f"job {entry.job_id} is suspended"
+    if suspended is not (entry.reason == told):
+        reason = told if suspended else _silence(transition.state.settings.silence)
+        transition.record(records.Unobserved(task=entry.id, reason=reason))
+
+
+def order_is_quiet(order: RequeueEntry | None) -> bool:
+    """Whether no order is under way that looks at the job itself."""
+    return order is None or order.status is OrderStatus.DONE
+
+
+def look(transition: Transition, entry: TaskEntry, every: float | None = None) -> None:
+    """Ask the scheduler about a task's job, unless it was asked just now (``every``: seconds)."""
+    volatile = transition.state.volatile
+    due = volatile.looked.get(entry.id, 0.0) + (transition.state.settings.look if every is None else every)
+    if entry.id in volatile.looking or transition.now < due or not entry.job_id or not entry.rjms:
+        return
+    transition.volatile(
+        looking=volatile.looking.with_(entry.id, None), looked=volatile.looked.with_(entry.id, transition.now)
+    )
+    start = not _observed(transition, entry)
+    transition.do(LookAtJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, start=start))
+
+
+def on_job_seen(transition: Transition, event: JobSeen) -> None:
+    """The scheduler's word about a silent task's job. An end counts only when it was seen twice."""
+    volatile = transition.state.volatile
+    transition.volatile(looking=volatile.looking.without(event.task))
+    entry = transition.state.tasks.get(event.task)
+    if entry is None or not entry.live or entry.job_id != event.job_id:
+        return
+    order = pending_requeue(transition, entry)
+    contest = volatile.contests.get(entry.id)
+    if entry.state is not TaskState.UNOBSERVED and order is None and contest is None:
+        return
+    if event.unseen:
+        known = volatile.unseen.get(entry.id)
+        transition.volatile(unseen=volatile.unseen.with_(entry.id, event.unseen))
+        if contest is not None:
+            unseen = msgspec.structs.replace(contest, unseen=transition.now)
+            transition.volatile(contests=volatile.contests.with_(entry.id, unseen))
+        if known is None:
+            transition.say(f"{entry.id}: job {event.job_id} could not be observed: {event.unseen}")
+        return
+    transition.volatile(unseen=volatile.unseen.without(entry.id))
+    record = event.record
+    ended = record is None or record.state.ended
+    if not ended:
+        if entry.over:
+            transition.record(records.Over(task=entry.id, since=0.0))
+        if contest is not None:
+            lives = msgspec.structs.replace(contest, lives=True)
+            transition.volatile(contests=volatile.contests.with_(entry.id, lives))
+        host = _lost_batch_host(entry, record, order) if record is not None else None
+        if host is not None:
+            _batch_host_lost(transition, entry, host)
+        elif order is not None and record is not None and _new_run(order, record):
+            _note_start(transition, order, record.batch_host)
+        elif entry.state is TaskState.UNOBSERVED:
+            _explain_silence(transition, entry, suspended=record is not None and record.suspended)
+        return
+    if not 0 < entry.over <= transition.now:
+        # Its isolator's last words may still be on their way.
+        transition.record(records.Over(task=entry.id, since=transition.now))
+        return
+    patience = transition.state.settings.look / 2
+    if order is not None and record is not None and record.restarts <= order.restarts:
+        # What is seen is the end of the old run: the scheduler has yet to start the new one.
+        patience = transition.state.settings.look * 6
+    if transition.now - entry.over >= patience:
+        _ended_silently(transition, entry, record)
+
+
+def _ended_silently(transition: Transition, entry: TaskEntry, record: JobRecord | None) -> None:
+    if record is None:
+        ended_unheard(
+            transition, entry, entry.job_id, JobState.FAILED, "the scheduler does not know it any more", -1
+        )
+    else:
+        code = record.exit_code if record.exit_code is not None else -1
+        word = record.raw_state or record.state.value
+        ended_unheard(transition, entry, entry.job_id, record.state, word, code)
+
+
+def ended_unheard(
+    transition: Transition, entry: TaskEntry, job: str, state: JobState, word: str, code: int
+) -> None:
+    """Write down that a task's job has ended and its isolator did not say how.
+
+    Args:
+        transition: the present one.
+        entry: the task.
+        job: its job's id, '' when it never had one that began.
+        state: the job's.
+        word: the scheduler's own word for that; without a job, why there is none.
+        code: the job's exit status, -1 for none.
+    """
+    became = _STATES.get(state, TaskState.FAILED)
+    reason = f"job {job} ended without a word of its isolator: {word}" if job else word
+    transition.record(
+        records.Finished(
+            task=entry.id,
+            state=became,
+            exit_code=code,
+            attempts=entry.attempt,
+            reason=reason,
+            told_by=ToldBy.SCHEDULER,
+        )
+    )
+    transition.say(f"{entry.id}: {became.value}: {reason}")
+
+
+def _note_start(transition: Transition, order: RequeueEntry, host: str) -> None:
+    if host and not order.host:
+        transition.record(records.RequeueStarted(token=order.token, task=order.task, host=host))
+
+
+def _new_run(order: RequeueEntry, record: JobRecord) -> bool:
+    """Whether a job is seen in the run that an order has brought about."""
+    done = order.status is OrderStatus.DONE and record.restarts == order.restarts + 1
+    return done and record.state is JobState.RUNNING
+
+
+def _lost_batch_host(entry: TaskEntry, record: JobRecord, order: RequeueEntry | None) -> str | None:
+    """Return the batch host that a job has lost ('' where its name is not known), None when it has lost none.
+
+    Slurm that was restarted since names another node of the job, on which it believes the script to run.
+    """
+    if order is not None and not _new_run(order, record):
+        return None
+    if record.batch_host_lost:
+        return record.batch_host
+    if order is not None:
+        known = order.host and record.batch_host
+        return order.host if known and order.host != record.batch_host else None
+    same_run = entry.claim == f"{entry.job_id}.{record.restarts}"
+    if same_run and record.state is JobState.RUNNING and record.batch_host in entry.nodes[1:]:
+        return entry.nodes[0]
+    return None
+
+
+def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> None:
+    workflow = transition.state.workflows.get(entry.workflow)
+    reason = f"its batch host {host or '(unknown)'} is lost"
+    if workflow is not None and workflow.observe:
+        transition.say(f"{entry.id}: observed: {reason}; would run job {entry.job_id} again")
+        return
+    if host:
+        bad = BadNode(
+            node=host,
+            reason="lost under a job, by the scheduler's word",
+            task=entry.id,
+            time=transition.now,
+            expires=transition.now + SECONDS[Grade.LOST],
+            source="scheduler",
+        )
+        transition.record(records.BadNodeSeen(bad_node=bad, task=entry.id))
+    again = pending_requeue(transition, entry) is None and order_requeue(transition, entry.id, reason)
+    if not again:
+        give_up(transition, entry, f"{reason}; {SPENT}")
+
+
+def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
+    """Fail a task that nobody looks after any more, and end its job, so that its manager sees it."""
+    code = entry.exit_code if entry.parted and entry.exit_code else 1
+    transition.record(
+        records.Finished(
+            task=entry.id,
+            state=TaskState.FAILED,
+            exit_code=code,
+            attempts=entry.attempt,
+            reason=reason,
+            told_by=ToldBy.COORDINATOR,
+        )
+    )
+    cancel_job(transition, entry)
+
+
+def cancel_job(transition: Transition, entry: TaskEntry) -> None:
+    """End a task's job through the scheduler; written down, so that it is not forgotten."""
+    if entry.job_id and entry.rjms:
+        transition.record(records.JobCancel(task=entry.id, job_id=entry.job_id))
+        transition.do(CancelJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
+
+
+def on_job_cancelled(transition: Transition, event: JobCancelled) -> None:
+    """A job was ended, or will never be by us."""
+    if event.job_id not in transition.state.cancels:
+        return
+    if event.outcome is OrderStatus.LATER:
+        transition.wait_to_retry(f"cancel {event.job_id}")
+        return
+    transition.retry_over(f"cancel {event.job_id}")
+    transition.record(records.JobCancelled(task=event.task, job_id=event.job_id, reason=event.reason))

@@ -1,0 +1,107 @@
+"""How far the stated probabilities hold: of the plans that say 90 %, how many meet their deadline."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.experiments.cloud.evaluate import ADAPTIVE, ASKED, OURS
+from whesl.experiments.registry import Finding
+from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whesl.experiments.cloud.observation_checks import Rows
+
+LOW, HIGH = 0.85, 0.95
+_EDGES = (0.0, 0.5, 0.8, 0.88, 0.94, 1.0)
+
+
+def stated(rows: Rows, workflows: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the stated probabilities of the plans, and whether each met its deadline."""
+    found = [row for name in workflows for row in rows.of(name, OURS) if row.probability is not None]
+    said = np.array([row.probability for row in found], dtype=np.float64)
+    return said, np.array([row.finished is not None for row in found], dtype=np.bool_)
+
+
+def findings(rows: Rows) -> list[Finding]:
+    """Return whether the plans that say 90 % meet their deadlines as often, and what they cost."""
+    found = []
+    for names in ([rows.names] if len(rows.names) > 1 else []) + [[name] for name in rows.names]:
+        said, met = stated(rows, names)
+        offered = said >= ASKED
+        share = float(met[offered].mean()) if offered.any() else float("nan")
+        error = 1.96 * np.sqrt(max(share * (1 - share), 1e-9) / max(1, offered.sum()))
+        found.append(
+            Finding(
+                f"calibrated-{'-'.join(names)}",
+                "WHESL",
+                f"Of the plans for {' and '.join(names)} that say {100 * ASKED:.0f} % or more,"
+                f" {100 * LOW:.0f} to {100 * HIGH:.0f} % meet the deadline",
+                f"{100 * LOW:.0f} to {100 * HIGH:.0f} %",
+                f"{100 * share:.1f} % (+- {100 * error:.1f}) of {int(offered.sum())} plans that say"
+                f" {100 * said[offered].mean() if offered.any() else 0:.1f} % in the mean",
+                LOW <= share <= HIGH,
+                f"{100 * (share - ASKED):+.1f} points",
+                "free nodes by persistence with empirical errors",
+            )
+        )
+    for name in rows.names:
+        ours = rows.values(name, OURS, lambda row: row.cost)
+        plain = rows.values(name, ADAPTIVE, lambda row: row.cost)
+        if not len(plain):
+            continue
+        met = rows.values(name, OURS, lambda row: float(row.finished is not None))
+        before = rows.values(name, ADAPTIVE, lambda row: float(row.finished is not None))
+        found.append(
+            Finding(
+                f"cheaper-{name}",
+                "WHESL",
+                f"{name}: the plans meet more deadlines with all tasks than the document's for no more",
+                f"{100 * before.mean():.1f} % of the runs, {plain.mean():.0f} USD",
+                f"{100 * met.mean():.1f} % of the runs, {ours.mean():.0f} USD",
+                bool(met.mean() > before.mean() and ours.mean() <= plain.mean()),
+                f"{100 * (ours.mean() / plain.mean() - 1):+.1f} % cost",
+            )
+        )
+    return found
+
+
+def tables(rows: Rows) -> list[Table]:
+    """Return the reliability: plans by what they say, and how many of them meet the deadline."""
+    lines: list[tuple[Cell, ...]] = []
+    for name in rows.names:
+        said, met = stated(rows, [name])
+        for low, high in pairwise(_EDGES):
+            here = (said >= low) & (said < high)
+            if here.any():
+                lines.append(
+                    (name, low, high, int(here.sum()), float(said[here].mean()), float(met[here].mean()))
+                )
+    columns = ("workflow", "from", "below", "plans", "stated, mean", "met")
+    return [Table("reliability", "Stated probabilities and what came of them", columns, lines)]
+
+
+def figures(rows: Rows) -> list[Figure]:
+    """Return the reliability as a picture."""
+    series = [Series("perfect", [0.0, 1.0], [0.0, 1.0], dashed=True)]
+    for table in tables(rows):
+        for name in rows.names:
+            own = [row for row in table.rows if row[0] == name]
+            series.append(
+                Series(name, [float(row[4] or 0) for row in own], [float(row[5] or 0) for row in own])
+            )
+    return [
+        Figure(
+            "reliability",
+            "Stated and observed probability of meeting a deadline",
+            "stated",
+            "observed",
+            series,
+        )
+    ]

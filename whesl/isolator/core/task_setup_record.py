@@ -1,0 +1,78 @@
+"""What the isolator is told, and what follows from that alone.
+
+Apart from the rest, so that ``whesl exec`` loads little.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.esl.spec import Spec
+from whesl.isolator.core import token_prefix_and_spares
+from whesl.model.allocation_nodes import NodeSet
+from whesl.model.workflow import Task
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """What the isolator is told once and what never changes. Times in seconds.
+
+    ``claim`` is new for each start of the job's script by the resource manager. ``nodes`` are the
+    allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` tells the job
+    from another with its id. ``requeue_allowed``: the resource manager runs the job again by itself when it
+    loses it, until the coordinator knows of it. ``cluster``: the variables that say which cluster the job
+    runs on. ``restarts``: how often the job ran again. ``earlier``: attempts of earlier runs of the same job
+    that ended with a result of their own; those of one that was cut short are in the journal, which goes on.
+    """
+
+    task: Task
+    workflow: str
+    spec: Spec | None = None
+    observe: bool = False
+    coordinator: bool = True
+    claim: str = ""
+    rjms: str = "host"
+    job_id: str = ""
+    leader: str = ""
+    nodes: tuple[str, ...] = ()
+    active: int | None = None
+    own_node: str = ""
+    use_own_node: bool = True
+    requeue_allowed: bool = False
+    heterogeneous: bool = False  # of several components, whose nodes do not stand for each other
+    cluster: dict[str, str] = {}
+    restarts: int = 0
+    salt: str = ""
+    earlier: int = 0
+    welcome_wait: float = 10.0
+    coordinator_wait: float = 120.0
+    term_grace: float = 25.0
+
+
+def token_prefix(setup: Setup) -> str:
+    """Return what the tokens of all attempts of a task begin with: what its agents fence by."""
+    return token_prefix_and_spares.token_prefix(setup.salt, setup.task.id)
+
+
+def token(setup: Setup, attempt: int) -> str:
+    """Return an attempt's token: the same for whoever asks, so it need not be told."""
+    return f"{token_prefix(setup)}{attempt}"
+
+
+def split(setup: Setup, *, wanted: int | None = None, avoid: frozenset[str] = frozenset()) -> NodeSet:
+    """Return which nodes the first attempt under a claim uses, and the rest as spares.
+
+    Args:
+        setup: names the allocation's nodes.
+        wanted: how many are used, where a configuration says so.
+        avoid: suspected nodes.
+    """
+    most, last = token_prefix_and_spares.usual(setup.nodes, setup.own_node, use_own=setup.use_own_node)
+    return choose(setup.nodes, wanted or setup.active or most, avoid, last)
+
+
+def choose(
+    nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
+) -> NodeSet:
+    """Return the first ``wanted`` nodes in use and the rest as spares; the arguments are ``divided``'s."""
+    active, spares = token_prefix_and_spares.divided(nodes, wanted, avoid, last)
+    return NodeSet(active=active, spares=spares)
