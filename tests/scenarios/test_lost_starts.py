@@ -22,6 +22,11 @@ SCRIPT = """\
 #SBATCH --output=/dev/null
 {more}
 echo "$SLURM_JOB_ID.$SLURM_RESTART_COUNT on $SLURMD_NODENAME" >> {ran}
+# The permission to run again is withdrawn beside the task, which is longer than that.
+for look in $(seq 100); do
+    scontrol show job "$SLURM_JOB_ID" | grep -q Requeue=0 && break
+    sleep 0.3
+done
 """
 NODE_LOST = """\
 DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [*] LIMIT 2

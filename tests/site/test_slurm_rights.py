@@ -32,7 +32,7 @@ return slurm.SUCCESS
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     """A cluster of four nodes with accounting; the service's Slurm commands run as its account."""
-    need_slurm()
+    need_slurm("dbd")
     with SlurmBed(nodes=4, mode="host", dbd=True) as bed:
         found = Site(bed, bed.directory / "site" / "placement")  # other users reach it
         found.directory.parent.mkdir(mode=0o755)

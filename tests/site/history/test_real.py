@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import need_flux
+from tests.conftest import need_flux, need_slurm
 from tests.waiting import until
 from whesl.site.history import model
 from whesl.testing.fluxbed import FluxBed
@@ -38,6 +38,7 @@ def learn(environment: Mapping[str, str], *words: object) -> tuple[dict[str, Any
 @pytest.mark.slurm
 def test_slurms_accounting(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -> None:
     begun = datetime.fromtimestamp(time.time() - 3600).strftime("%Y-%m-%dT%H:%M:%S")
+    need_slurm("dbd")
     bed = slurm_bed(nodes=3, dbd=True)
     job = bed.submit("#!/bin/sh\nsleep 600\n", "--no-requeue", "-w", "n02")
     bed.wait_job(job, "RUNNING")
