@@ -56,6 +56,14 @@ def test_the_menu_in_a_browser(browser: Browser, written: Path, width: int, sche
         ".filter(b => b.width > 0 && b.height > 0).length"
     )
     assert bars >= 6 + 6
+    # A stage's bar stands below the hours in which it runs.
+    stages, axis = browser.ask(
+        "const box = (s) => { const b = s.getBoundingClientRect(); return [b.left, b.right]; };"
+        "const every = (what) => [...document.querySelectorAll(what)].map(box);"
+        "return [every('svg .window'), every('svg .axis')[0]]"
+    )
+    assert min(left for left, _ in stages) == pytest.approx(axis[0], abs=1)
+    assert all(right <= axis[1] + 1 for _, right in stages)
     rows = browser.ask("return document.querySelectorAll('tbody tr').length")
     assert rows == 2
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whesl.cloud.core.plan_menu import Case, Offer
     from whesl.cloud.core.records import Plan
 
-_WIDTH, _LEFT, _HEIGHT, _ROW = 640.0, 56.0, 150.0, 10.0
+_WIDTH, _LEFT, _RIGHT, _HEIGHT, _ROW = 640.0, 56.0, 24.0, 150.0, 10.0
 _MOST_ROWS = 40
 COLUMNS = (
     "deadline",
@@ -133,7 +133,7 @@ def _section(case: Case, offer: Offer) -> Element:
 
 def _nodes(plan: Plan) -> Element:
     """Return the nodes of each hour as stacked bars."""
-    count = math.ceil((plan.schedule.deadline - plan.schedule.start) / HOUR - 1e-9)
+    count = _count(plan)
     sums = {domain: [0] * count for domain in Domain}
     for one in plan.schedule.assignments:
         sums[one.domain][one.hour] += one.nodes
@@ -159,19 +159,24 @@ def _nodes(plan: Plan) -> Element:
     return _svg(_HEIGHT + 28, label, parts)
 
 
+def _count(plan: Plan) -> int:
+    """Return the hours that a plan's pictures show."""
+    return math.ceil((plan.schedule.deadline - plan.schedule.start) / HOUR - 1e-9)
+
+
 def _stages(case: Case, plan: Plan) -> Element:
-    """Return when each stage starts and ends: a name and a bar for each."""
-    length = plan.schedule.deadline - plan.schedule.start
+    """Return when each stage starts and ends: a name and a bar for each, below the hours of its nodes."""
+    scale = (_WIDTH - _LEFT) / (_count(plan) * HOUR)
     rows = []
     for window in plan.schedule.windows[:_MOST_ROWS]:
         tasks = case.workflow.stage(window.stage).tasks
-        wide = max(1.0, (window.end - window.start) / length * _WIDTH)
-        bar = _rect(window.start / length * _WIDTH, 0, wide, _ROW, "window")
+        wide = max(1.0, (window.end - window.start) * scale)
+        bar = _rect(_LEFT + window.start * scale, 0, wide, _ROW, "window")
         label = f"{window.stage}: from {hours(window.start)} to {hours(window.end)}"
         drawn = el(
             "svg",
             bar,
-            viewBox=f"0 0 {_WIDTH:.0f} {_ROW:.0f}",
+            viewBox=f"0 0 {_WIDTH + _RIGHT:.0f} {_ROW:.0f}",
             role="img",
             aria_label=label,
             preserveAspectRatio="none",
@@ -195,4 +200,4 @@ def _rect(left: float, top: float, wide: float, tall: float, name: str, *childre
 
 
 def _svg(tall: float, label: str, parts: Sequence[Element]) -> Element:
-    return el("svg", *parts, viewBox=f"0 0 {_WIDTH + 24:.0f} {tall:.0f}", role="img", aria_label=label)
+    return el("svg", *parts, viewBox=f"0 0 {_WIDTH + _RIGHT:.0f} {tall:.0f}", role="img", aria_label=label)
