@@ -38,7 +38,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Begun():
             return _begun(record)
         case records.Nodes():
-            return _nodes(record)
+            return {"nodes": record.nodes}
         case records.Attempt():
             return _attempt(state, record)
         case records.Launched():
@@ -54,13 +54,13 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Decided():
             return _decided(state, record, time)
         case records.Observed():
-            return _observed(state, record)
+            return {"observed": (*state.observed, record.exception)}
         case records.Otherwise():
-            return _otherwise(state, record)
+            return _recovery(state, action=record.action, reason=record.reason, became=record.became)
         case records.Dropped():
             return _dropped(state, record)
         case records.Requested():
-            return _requested(state, time)
+            return _recovery(state, requested=time)
         case records.EvidenceTaken():
             return _evidence(state, record)
         case records.Fenced():
@@ -82,11 +82,11 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.StartRefused():
             return _refused(state, record)
         case records.Queued():
-            return _queued(state, record)
+            return {"queued": (*state.queued, record.found)}
         case records.Node():
             return _node(state, record)
         case records.LeaseEnded():
-            return _lease_ended(state, record)
+            return {"leases_ended": (*state.leases_ended, record.reason)}
         case records.TimeStopped():
             return _stopped(state, record)
         case records.JobRaise():
@@ -96,17 +96,17 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Reconfigured():
             return _reconfigured(state, record)
         case records.Control():
-            return _control(state, record)
+            return {"controls": (*state.controls, record.id)[-KEPT_CONTROLS:]}
         case records.Paused():
-            return _paused(record)
+            return {"phase": Phase.PAUSED, "paused": record.reason}
         case records.Resumed():
             return _resumed(state, record)
         case records.Escalated():
             return {"phase": Phase.ESCALATED}
         case records.Stopping():
-            return _stopping(record)
+            return {"phase": Phase.STOPPING, "stop_code": record.code, "stop_reason": record.reason}
         case records.Finished():
-            return _finished(record)
+            return {"phase": Phase.FINISHED, "ended": record, "alive": False}
         case (
             records.IsolatorResumed()
             | records.Unfenced()
@@ -137,10 +137,6 @@ def _begun(record: records.Begun) -> dict[str, Any]:
         "asked": (),
         "ended": None,
     }
-
-
-def _nodes(record: records.Nodes) -> dict[str, Any]:
-    return {"nodes": record.nodes}
 
 
 def _attempt(state: State, record: records.Attempt) -> dict[str, Any]:
@@ -249,23 +245,11 @@ def _decided(state: State, record: records.Decided, time: float) -> dict[str, An
     }
 
 
-def _observed(state: State, record: records.Observed) -> dict[str, Any]:
-    return {"observed": (*state.observed, record.exception)}
-
-
-def _otherwise(state: State, record: records.Otherwise) -> dict[str, Any]:
-    return _recovery(state, action=record.action, reason=record.reason, became=record.became)
-
-
 def _dropped(state: State, record: records.Dropped) -> dict[str, Any]:
     return {
         "queued": tuple(found for found in state.queued if found.exception != record.exception),
         "history": record.history or state.history,
     }
-
-
-def _requested(state: State, time: float) -> dict[str, Any]:
-    return _recovery(state, requested=time)
 
 
 def _fenced(state: State, record: records.Fenced, time: float) -> dict[str, Any]:
@@ -358,20 +342,12 @@ def _refused(state: State, record: records.StartRefused) -> dict[str, Any]:
     }
 
 
-def _queued(state: State, record: records.Queued) -> dict[str, Any]:
-    return {"queued": (*state.queued, record.found)}
-
-
 def _node(state: State, record: records.Node) -> dict[str, Any]:
     """A drained node takes no new work, alive or not: the word brings no dead one back."""
     others = tuple(node for node in state.down if node != record.node)
     if record.state is NodeState.DOWN:
         return {"down": (*others, record.node)}
     return {"down": others} if record.state is NodeState.UP else {}
-
-
-def _lease_ended(state: State, record: records.LeaseEnded) -> dict[str, Any]:
-    return {"leases_ended": (*state.leases_ended, record.reason)}
 
 
 def _stopped(state: State, record: records.TimeStopped) -> dict[str, Any]:
@@ -417,14 +393,6 @@ def _reconfigured(state: State, record: records.Reconfigured) -> dict[str, Any]:
     return fields
 
 
-def _control(state: State, record: records.Control) -> dict[str, Any]:
-    return {"controls": (*state.controls, record.id)[-KEPT_CONTROLS:]}
-
-
-def _paused(record: records.Paused) -> dict[str, Any]:
-    return {"phase": Phase.PAUSED, "paused": record.reason}
-
-
 def _resumed(state: State, record: records.Resumed) -> dict[str, Any]:
     """A person decided: the exception's budget starts anew, and its recovery goes on.
 
@@ -445,14 +413,6 @@ def _resumed(state: State, record: records.Resumed) -> dict[str, Any]:
         "budget": Budget(kept),
         **_recovery(state, action=Action.RECOVER, backoff=0.0, request=record.request, requested=None),
     }
-
-
-def _stopping(record: records.Stopping) -> dict[str, Any]:
-    return {"phase": Phase.STOPPING, "stop_code": record.code, "stop_reason": record.reason}
-
-
-def _finished(record: records.Finished) -> dict[str, Any]:
-    return {"phase": Phase.FINISHED, "ended": record, "alive": False}
 
 
 def _recovery(state: State, **changes: Any) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from whesl.model.decode_errors import FOREIGN
 from whesl.model.errors import WheslError
 from whesl.model.evidence import History
 from whesl.model.journal_record import Damage, assert_never
-from whesl.model.outcomes import ControlAction, RecoveryOutcome, ToldBy
+from whesl.model.outcomes import ControlAction, OrderStatus, RecoveryOutcome, ToldBy
 from whesl.model.states import TaskState
 from whesl.records import coordinator as records
 from whesl.records import isolator
@@ -72,15 +72,15 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.Finished():
             return _finished(state, record, time)
         case records.Clock():
-            return _clock(state, record)
+            return state_edits.task_changed(state, record.task, behind=record.behind)
         case records.Heard():
-            return _heard(state, record)
+            return state_edits.task_changed(state, record.task, quiet=0.0, over=0.0)
         case records.Quiet():
             return _quiet(state, record)
         case records.RecoveryDone():
             return recoveries.recovery_done(state, record, time)
         case records.Closed():
-            return recoveries.closed(state, record)
+            return state_edits.recovery_changed(state, record.recovery, closed=record.outcome)
         case records.Configured():
             return recoveries.configured(state, record)
         case records.Workflow():
@@ -88,33 +88,39 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.Fenced():
             return _fenced(state, record)
         case records.Unobserved():
-            return _unobserved(state, record, time)
+            return state_edits.task_moved(
+                state, record.task, TaskState.UNOBSERVED, time, reason=record.reason
+            )
         case records.Over():
-            return _over(state, record)
+            return state_edits.task_changed(state, record.task, over=record.since)
         case records.Counted():
             return _counted(state, record)
         case records.Requested():
             return recoveries.requested(state, record, time)
         case records.StepBegun():
-            return recoveries.step_begun(state, record)
+            return state_edits.recovery_changed(state, record.recovery, begun=record.index + 1)
         case records.StepDone():
             return recoveries.step_done(state, record)
         case records.StepFailed():
-            return recoveries.step_failed(state, record)
+            return state_edits.recovery_changed(state, record.recovery, refused=record.note)
         case records.Granted():
-            return recoveries.granted(state, record)
+            return state_edits.recovery_changed(state, record.recovery, granted=True, refused=record.refused)
         case records.Decided():
-            return recoveries.decided(state, record)
+            return state_edits.recovery_changed(
+                state, record.recovery, decision=record.action, reason=record.reason
+            )
         case records.RequeueDecided():
             return recoveries.requeue_decided(state, record, time)
         case records.RequeueBegun():
-            return recoveries.requeue_begun(state, record)
+            return state_edits.requeue_changed(
+                state, record.token, status=OrderStatus.BEGUN, restarts=record.restarts
+            )
         case records.RequeueDone():
-            return recoveries.requeue_done(state, record)
+            return state_edits.requeue_changed(state, record.token, status=record.outcome)
         case records.RequeueStarted():
-            return recoveries.requeue_started(state, record)
+            return state_edits.requeue_changed(state, record.token, host=record.host)
         case records.JobCancel():
-            return recoveries.job_cancel(state, record)
+            return msgspec.structs.replace(state, cancels={**state.cancels, record.job_id: record.task})
         case records.JobCancelled():
             return recoveries.job_cancelled(state, record)
         case records.BadNodeSeen():
@@ -128,7 +134,9 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.Command():
             return _command(state, record)
         case records.Parted():
-            return _parted(state, record)
+            return state_edits.task_changed(
+                state, record.task, parted=record.state, exit_code=record.exit_code
+            )
         case records.CoordinatorStarted() | records.CoordinatorStopped() | records.Refused() | Damage():
             return state
         case _:
@@ -307,28 +315,12 @@ def _state(state: State, record: records.State, time: float) -> State:
     return state_edits.task_moved(state, entry.id, record.state, time, attempt=attempt, said=said)
 
 
-def _clock(state: State, record: records.Clock) -> State:
-    return state_edits.task_changed(state, record.task, behind=record.behind)
-
-
-def _unobserved(state: State, record: records.Unobserved, time: float) -> State:
-    return state_edits.task_moved(state, record.task, TaskState.UNOBSERVED, time, reason=record.reason)
-
-
 def _quiet(state: State, record: records.Quiet) -> State:
     entries = ((state.tasks.get(task), since) for task, since in record.tasks.items())
     changed = {
         entry.id: msgspec.structs.replace(entry, quiet=since) for entry, since in entries if entry is not None
     }
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
-
-
-def _heard(state: State, record: records.Heard) -> State:
-    return state_edits.task_changed(state, record.task, quiet=0.0, over=0.0)
-
-
-def _over(state: State, record: records.Over) -> State:
-    return state_edits.task_changed(state, record.task, over=record.since)
 
 
 def _counted(state: State, record: records.Counted) -> State:
@@ -377,10 +369,6 @@ def _command(state: State, record: records.Command) -> State:
     commands = dict(list(state.commands.items())[-KEPT_COMMANDS:])
     answer = Answer(record.error, record.body)
     return msgspec.structs.replace(state, commands={**commands, record.id: answer})
-
-
-def _parted(state: State, record: records.Parted) -> State:
-    return state_edits.task_changed(state, record.task, parted=record.state, exit_code=record.exit_code)
 
 
 def _finished(state: State, record: records.Finished, time: float) -> State:

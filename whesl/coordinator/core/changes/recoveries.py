@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from whesl.coordinator.core.changes import state_edits
@@ -14,7 +12,7 @@ from whesl.coordinator.core.state import (
     State,
 )
 from whesl.model.configuration_changes import Configuration
-from whesl.model.outcomes import OrderStatus, Origin, OwnStepOutcome, RecoveryOutcome
+from whesl.model.outcomes import Origin, OwnStepOutcome, RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.records import coordinator as records
 
@@ -56,10 +54,6 @@ def _said(state: State, task: str, when: float) -> State:
     return state if entry is None or when <= entry.said else state_edits.task_changed(state, task, said=when)
 
 
-def step_begun(state: State, record: records.StepBegun) -> State:
-    return state_edits.recovery_changed(state, record.recovery, begun=record.index + 1)
-
-
 def step_done(state: State, record: records.StepDone) -> State:
     recovery = state.recoveries[record.recovery]
     dependents = recovery.dependents
@@ -76,14 +70,6 @@ def step_done(state: State, record: records.StepDone) -> State:
         bases={**record.bases, **recovery.bases},
         signal=record.signal or recovery.signal,
     )
-
-
-def step_failed(state: State, record: records.StepFailed) -> State:
-    return state_edits.recovery_changed(state, record.recovery, refused=record.note)
-
-
-def granted(state: State, record: records.Granted) -> State:
-    return state_edits.recovery_changed(state, record.recovery, granted=True, refused=record.refused)
 
 
 def recovery_done(state: State, record: records.RecoveryDone, time: float) -> State:
@@ -106,10 +92,6 @@ def recovery_done(state: State, record: records.RecoveryDone, time: float) -> St
     return state
 
 
-def closed(state: State, record: records.Closed) -> State:
-    return state_edits.recovery_changed(state, record.recovery, closed=record.outcome)
-
-
 def configured(state: State, record: records.Configured) -> State:
     """Tasks by the number of their configuration: dependents come by the thousand, and share one."""
     changed = {}
@@ -121,10 +103,6 @@ def configured(state: State, record: records.Configured) -> State:
             signal = record.signal or entry.signal
             changed[task] = msgspec.structs.replace(entry, configuration=new, signal=signal)
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))
-
-
-def decided(state: State, record: records.Decided) -> State:
-    return state_edits.recovery_changed(state, record.recovery, decision=record.action, reason=record.reason)
 
 
 def requeue_decided(state: State, record: records.RequeueDecided, time: float) -> State:
@@ -140,27 +118,6 @@ def requeue_decided(state: State, record: records.RequeueDecided, time: float) -
     )
     state = msgspec.structs.replace(state, requeues=state.requeues.with_(entry.token, entry))
     return state_edits.task_moved(state, entry.task, TaskState.ESCALATED, time, reason=record.because)
-
-
-def _requeue(state: State, token: str, **changes: Any) -> State:
-    entry = msgspec.structs.replace(state.requeues[token], **changes)
-    return msgspec.structs.replace(state, requeues=state.requeues.with_(token, entry))
-
-
-def requeue_begun(state: State, record: records.RequeueBegun) -> State:
-    return _requeue(state, record.token, status=OrderStatus.BEGUN, restarts=record.restarts)
-
-
-def requeue_done(state: State, record: records.RequeueDone) -> State:
-    return _requeue(state, record.token, status=record.outcome)
-
-
-def requeue_started(state: State, record: records.RequeueStarted) -> State:
-    return _requeue(state, record.token, host=record.host)
-
-
-def job_cancel(state: State, record: records.JobCancel) -> State:
-    return msgspec.structs.replace(state, cancels={**state.cancels, record.job_id: record.task})
 
 
 def job_cancelled(state: State, record: records.JobCancelled) -> State:

@@ -47,3 +47,9 @@ def recovery_changed(state: State, key: str, **changes: Any) -> State:
         return state
     changed = msgspec.structs.replace(recovery, **changes)
     return msgspec.structs.replace(state, recoveries=state.recoveries.with_(key, changed))
+
+
+def requeue_changed(state: State, token: str, **changes: Any) -> State:
+    """Return the state with fields of an order to run a job again changed."""
+    entry = msgspec.structs.replace(state.requeues[token], **changes)
+    return msgspec.structs.replace(state, requeues=state.requeues.with_(token, entry))
