@@ -72,15 +72,15 @@ def times(machine: Machine, application: Application, factor: float | None = Non
     """
     size = application.node_gb
     together = machine.aggregate(application.nodes, size)
-    moved = min((machine.migration_factor if factor is None else factor) * size, machine.dram_gb)
-    drains = min(machine.drain_nodes, application.nodes)
+    moved = min((machine.migration.factor if factor is None else factor) * size, machine.system.dram_gb)
+    drains = min(machine.parallel_file_system.drain_nodes, application.nodes)
     return Times(
-        size / machine.buffer_write,
-        size / machine.buffer_read,
+        size / machine.burst_buffer.write_gb_per_s,
+        size / machine.burst_buffer.read_gb_per_s,
         application.checkpoint_gb / together,
-        size / machine.node_gb_per_s,
+        size / machine.parallel_file_system.node_gb_per_s,
         application.checkpoint_gb / machine.aggregate(drains, size),
-        moved / machine.migration_gb_per_s,
+        moved / machine.migration.gb_per_s,
     )
 
 
@@ -97,8 +97,8 @@ def plan(machine: Machine, setting: Setting) -> tuple[model_loop.Plan, float, fl
     migrates, prioritizes = name in ("M2", "P2"), name in ("P1", "P2")
     scale = failures.scale_hours * HOUR
     if not setting.whole:
-        scale *= failures.nodes / machine.nodes
-    hit = application.nodes / machine.nodes
+        scale *= failures.nodes / machine.system.nodes
+    hit = application.nodes / machine.system.nodes
     rate = hit / (failures.mean_hours * HOUR * scale / (failures.scale_hours * HOUR))
     recall = machine.recall if setting.recall is None else setting.recall
     longer = 1.0 + setting.change
@@ -108,8 +108,8 @@ def plan(machine: Machine, setting: Setting) -> tuple[model_loop.Plan, float, fl
         saved = leads.share_above(machine.leads, took.one_write / longer) if prioritizes else enough
         committed = max(saved - enough, 0.0)
         unmet = 1.0 - recall * (enough + committed)
-        proactive = recall * committed / (1.0 - machine.false_positives)
-    cost = machine.migration_share * took.migration
+        proactive = recall * committed / (1.0 - machine.prediction.false_positives)
+    cost = machine.migration.runtime_share * took.migration
     return (
         model_loop.Plan(
             application.hours * HOUR,
@@ -193,7 +193,7 @@ def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[n
                 scale,
                 hit,
                 recall,
-                machine.false_positives,
+                machine.prediction.false_positives,
                 seconds,
                 share,
                 setting.change,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
@@ -20,8 +19,15 @@ if TYPE_CHECKING:
 _HINT = "`whesl lab ckpt --example system` and `--example apps` print both files"
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+Name = Annotated[str, msgspec.Meta(min_length=1)]
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Above = Annotated[float, msgspec.Meta(gt=0)]
+FromZero = Annotated[float, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Axis = Annotated[tuple[FromZero, ...], msgspec.Meta(min_length=2)]
+
+
+class Application(msgspec.Struct, frozen=True):
     """One code.
 
     Attributes:
@@ -31,10 +37,10 @@ class Application:
         hours: of computing, without any overhead.
     """
 
-    name: str
-    nodes: int
-    checkpoint_gb: float
-    hours: float
+    name: Name
+    nodes: Count
+    checkpoint_gb: Above
+    hours: Above
 
     @property
     def node_gb(self) -> float:
@@ -42,8 +48,7 @@ class Application:
         return self.checkpoint_gb / self.nodes
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
+class Failures(msgspec.Struct, frozen=True):
     """Times between failures anywhere in a machine: a Weibull distribution.
 
     Attributes:
@@ -53,10 +58,10 @@ class Failures:
         scale_hours: of the distribution, in hours.
     """
 
-    name: str
-    nodes: int
-    shape: float
-    scale_hours: float
+    name: Name
+    nodes: Count
+    shape: Annotated[float, msgspec.Meta(ge=0.05, le=20)]
+    scale_hours: Above
 
     @property
     def mean_hours(self) -> float:
@@ -64,68 +69,12 @@ class Failures:
         return self.scale_hours * math.gamma(1.0 + 1.0 / self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Leads:
+class Leads(msgspec.Struct, frozen=True):
     """The distribution of lead times: ``share`` of them is longer than ``seconds``, linear between the
     points."""
 
-    seconds: tuple[float, ...]
-    share: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A machine with burst buffers on its nodes and a parallel file system. Sizes in GB, speeds in GB/s."""
-
-    name: str
-    nodes: int
-    dram_gb: float
-    buffer_write: float
-    buffer_read: float
-    buffer_gb: float
-    migration_gb_per_s: float
-    migration_factor: float
-    migration_share: float
-    node_gb_per_s: float
-    drain_nodes: int
-    matrix_nodes: tuple[float, ...]
-    matrix_gb: tuple[float, ...]
-    matrix: tuple[tuple[float, ...], ...]
-    recall: float
-    false_positives: float
-    leads: Leads
-    failures: tuple[Failures, ...]
-
-    def aggregate(self, nodes: int, node_gb: float) -> float:
-        """Return the bandwidth of some nodes that write at once, in GB/s, interpolated on logarithmic axes.
-
-        Args:
-            nodes: how many write.
-            node_gb: what each of them writes, in GB.
-        """
-        row, high = _between(self.matrix_nodes, nodes)
-        column, wide = _between(self.matrix_gb, node_gb)
-        corner = [[math.log(self.matrix[row + down][column + right]) for right in (0, 1)] for down in (0, 1)]
-        upper = corner[0][0] * (1 - wide) + corner[0][1] * wide
-        lower = corner[1][0] * (1 - wide) + corner[1][1] * wide
-        return math.exp(upper * (1 - high) + lower * high)
-
-
-def _between(axis: tuple[float, ...], value: float) -> tuple[int, float]:
-    """Return the interval of an axis that a value is in, and how far in it lies; beyond the ends, the
-    ends."""
-    bounded = min(max(value, axis[0]), axis[-1])
-    index = next((i for i in range(len(axis) - 2) if bounded < axis[i + 1]), len(axis) - 2)
-    low, high = math.log(axis[index]), math.log(axis[index + 1])
-    return index, (math.log(bounded) - low) / (high - low)
-
-
-Name = Annotated[str, msgspec.Meta(min_length=1)]
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Above = Annotated[float, msgspec.Meta(gt=0)]
-FromZero = Annotated[float, msgspec.Meta(ge=0)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Axis = Annotated[tuple[FromZero, ...], msgspec.Meta(min_length=2)]
+    seconds: Axis
+    share: Axis
 
 
 class _System(msgspec.Struct, frozen=True):
@@ -159,41 +108,65 @@ class _Prediction(msgspec.Struct, frozen=True):
     false_positives: Annotated[float, msgspec.Meta(ge=0, le=0.99)]
 
 
-class _LeadTimes(msgspec.Struct, frozen=True):
-    seconds: Axis
-    share: Axis
+class Machine(msgspec.Struct, frozen=True):
+    """A machine with burst buffers on its nodes and a parallel file system. Sizes in GB, speeds in GB/s."""
 
-
-class _FailureTimes(msgspec.Struct, frozen=True):
-    name: Name
-    nodes: Count
-    shape: Annotated[float, msgspec.Meta(ge=0.05, le=20)]
-    scale_hours: Above
-
-
-class _MachineFile(msgspec.Struct, frozen=True):
     system: _System
     burst_buffer: _BurstBuffer
     migration: _Migration
     parallel_file_system: _FileSystem
     prediction: _Prediction
-    lead_times: _LeadTimes
-    failures: tuple[_FailureTimes, ...]
+    lead_times: Leads
+    failures: tuple[Failures, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the machine's name."""
+        return self.system.name
+
+    @property
+    def recall(self) -> float:
+        """Return the share of failures that are predicted."""
+        return self.prediction.recall
+
+    @property
+    def leads(self) -> Leads:
+        """Return the distribution of lead times."""
+        return self.lead_times
+
+    def aggregate(self, nodes: int, node_gb: float) -> float:
+        """Return the bandwidth of some nodes that write at once, in GB/s, interpolated on logarithmic axes.
+
+        Args:
+            nodes: how many write.
+            node_gb: what each of them writes, in GB.
+        """
+        files = self.parallel_file_system
+        row, high = _between(files.nodes, nodes)
+        column, wide = _between(files.gb_per_node, node_gb)
+        corner = [
+            [math.log(files.gb_per_s[row + down][column + right]) for right in (0, 1)] for down in (0, 1)
+        ]
+        upper = corner[0][0] * (1 - wide) + corner[0][1] * wide
+        lower = corner[1][0] * (1 - wide) + corner[1][1] * wide
+        return math.exp(upper * (1 - high) + lower * high)
 
 
-class _Code(msgspec.Struct, frozen=True):
-    name: Name
-    nodes: Count
-    checkpoint_gb: Above
-    hours: Above
+def _between(axis: tuple[float, ...], value: float) -> tuple[int, float]:
+    """Return the interval of an axis that a value is in, and how far in it lies; beyond the ends, the
+    ends."""
+    bounded = min(max(value, axis[0]), axis[-1])
+    index = next((i for i in range(len(axis) - 2) if bounded < axis[i + 1]), len(axis) - 2)
+    low, high = math.log(axis[index]), math.log(axis[index + 1])
+    return index, (math.log(bounded) - low) / (high - low)
 
 
 class _CodesFile(msgspec.Struct, frozen=True):
-    application: tuple[_Code, ...]
+    application: tuple[Application, ...]
 
 
 def _machine(document: Document) -> Machine:
-    found = document.whole(_MachineFile)
+    found = document.whole(Machine)
     files, leads = found.parallel_file_system, found.lead_times
     for table, key, values in (
         ("parallel_file_system", "nodes", files.nodes),
@@ -214,37 +187,18 @@ def _machine(document: Document) -> Machine:
     if not found.failures:
         document.wrong("at least one [[failures]] is needed")
     document.check()
-    return Machine(
-        found.system.name,
-        found.system.nodes,
-        found.system.dram_gb,
-        found.burst_buffer.write_gb_per_s,
-        found.burst_buffer.read_gb_per_s,
-        found.burst_buffer.capacity_gb,
-        found.migration.gb_per_s,
-        found.migration.factor,
-        found.migration.runtime_share,
-        files.node_gb_per_s,
-        files.drain_nodes,
-        files.nodes,
-        files.gb_per_node,
-        files.gb_per_s,
-        found.prediction.recall,
-        found.prediction.false_positives,
-        Leads(leads.seconds, leads.share),
-        tuple(Failures(one.name, one.nodes, one.shape, one.scale_hours) for one in found.failures),
-    )
+    return found
 
 
 def _applications(document: Document, machine: Machine) -> tuple[Application, ...]:
-    found = []
+    found = document.whole(_CodesFile).application
     names: set[str] = set()
-    for number, code in enumerate(document.whole(_CodesFile).application):
-        application = Application(code.name, code.nodes, code.checkpoint_gb, code.hours)
+    most = ((machine.system.dram_gb, "memory"), (machine.burst_buffer.capacity_gb, "burst buffer"))
+    for number, application in enumerate(found):
         said = []
-        if application.nodes > machine.nodes:
-            said += [f"{application.nodes} nodes; {machine.name} has {machine.nodes}"]
-        for limit, what in ((machine.dram_gb, "memory"), (machine.buffer_gb, "burst buffer")):
+        if application.nodes > machine.system.nodes:
+            said += [f"{application.nodes} nodes; {machine.name} has {machine.system.nodes}"]
+        for limit, what in most:
             if application.node_gb > limit:
                 said += [f"{application.node_gb:.1f} GB a node; its {what} has {limit:g}"]
         if application.name in names:
@@ -252,11 +206,10 @@ def _applications(document: Document, machine: Machine) -> tuple[Application, ..
         for message in said:
             document.wrong(message, "application", number)
         names.add(application.name)
-        found.append(application)
     if not found:
         document.wrong("at least one [[application]] is needed")
     document.check()
-    return tuple(found)
+    return found
 
 
 def shipped(name: str) -> str:
