@@ -262,6 +262,11 @@ def test_mpirun_on_virtual_nodes_is_left_alone() -> None:
     assert mpi("--host n02 ./app", {**AFTER, "WHESL_LOCAL": "x"}, "openmpi") == "--host n02 ./app"
 
 
+@pytest.mark.parametrize("option", ["extra-node-info", "sockets-per-node", "ntasks-per-gpu", "extra"])
+def test_an_argument_in_a_word_of_its_own_is_no_command(option: str) -> None:
+    assert parse_srun([f"--{option}", "2", "./app"]).rest == ("./app",)
+
+
 FORMS = (
     "-N 2 -N2 -w n02 --nodelist=n02 --nodes -n 4 -n -lN -x n01 --export=NONE -r 1 -- ./app : -K --mpi pmix -"
 )

@@ -134,15 +134,6 @@ class Bed:
         assert found, f"no workflow with root {root} in {status.stdout}\n{output}"
         return str(found[-1])
 
-    def plain(self, study: Path, timeout: float = 200) -> int:
-        """Run the same study by Maestro alone; return its exit status."""
-        root = study.with_name(study.stem + ".plain")
-        return subprocess.run(
-            [str(BIN / "maestro"), "run", "-y", "-fg", "-s", "1", "-o", str(root), str(study)],
-            env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=timeout,
-            check=False,
-        ).returncode  # fmt: skip
-
     # The scheduler's own records ----------------------------------------------------------------------
 
     def adapt(self, *files: Path) -> None:

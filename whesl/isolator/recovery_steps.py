@@ -77,18 +77,7 @@ class Steps:
             )
         finally:
             file_retry.close(log)
-        return StepDone(
-            ordinal=recovery.ordinal,
-            index=index,
-            outcome=result.outcome,
-            configuration=result.configuration,
-            dependents=result.dependents,
-            nodes=result.nodes,
-            bad_nodes=result.bad_nodes,
-            signal=result.signal,
-            reason=result.reason,
-            note=result.note,
-        )
+        return StepDone(ordinal=recovery.ordinal, index=index, **msgspec.structs.asdict(result))
 
     def _context(self, state: State) -> Context:
         job = self._job

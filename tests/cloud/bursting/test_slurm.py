@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import until
+from tests.waiting import looks, until
 from whesl.cloud.providers.port import Instance
 from whesl.cloud.providers.processes.provider import ProcessProvider
+from whesl.testing.install_slurm import PATH
 from whesl.testing.slurmbed import SlurmBed
 
-SLURMD = shutil.which("slurmd", path=f"{os.environ['PATH']}:/usr/sbin:/sbin") or "slurmd"
 pytestmark = [pytest.mark.slurm, pytest.mark.usefixtures("require_slurm")]
 
 
@@ -55,6 +55,9 @@ class Site:
 
     def __enter__(self) -> Site:
         conf = self.bed.conf
+        # The fixture may have installed it a moment ago, where Slurm's programs' own PATH does not lead.
+        slurmd = shutil.which("slurmd", path=PATH)
+        assert slurmd is not None
         # What tells a job's processes from others is not for a node's daemon.
         clean = "unset $(env | sed -n 's/^\\(SLURM_[A-Z_]*\\)=.*/\\1/p')"
         self.file.write_text(
@@ -68,7 +71,7 @@ start_delay = 0.2
 name = "bed"
 directory = "{self.directory}/burst"
 lifetime = 600
-command = "{clean}; exec {SLURMD} -D -b -f {conf} -N {{node}}"
+command = "{clean}; exec {slurmd} -D -b -f {conf} -N {{node}}"
 """.replace("\\(", "\\\\(")
             .replace("\\)", "\\\\)")
             .replace("\\1", "\\\\1")
@@ -94,6 +97,17 @@ command = "{clean}; exec {SLURMD} -D -b -f {conf} -N {{node}}"
             return []
         return [one for one in self.provider().instances("bed") if not one.gone]
 
+    def wait_running(self, job: str) -> None:
+        """Wait until a job runs. Fails at once when an instance ends before, with what it has said."""
+        for _ in looks(80):
+            if self.bed.job(job) == "RUNNING":
+                return
+            for ended in self.directory.glob("burst/instances/instances/*/ended.json"):
+                said = (ended.parent / "console").read_text(errors="replace")
+                raise AssertionError(f"an instance ended before job {job} ran: {said}")
+        said = (self.directory / "resume.log").read_text(errors="replace")
+        raise AssertionError(f"job {job} does not run\n{said}\n{self.bed.log()}")
+
     def whesl(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "whesl", "cloud", "burst", *words]
         return subprocess.run(
@@ -114,7 +128,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 def test_a_job_brings_its_node_and_the_reaper_takes_what_slurm_forgot(site: Site) -> None:
     """From submission to running, the orphan beside it, a dead slurmctld, and the end of the idle node."""
     job = site.bed.submit("#!/bin/sh\nsleep 1000", "-p", "burst", "-N1")
-    site.bed.wait_job(job, "RUNNING", timeout=80)
+    site.wait_running(job)
     (used,) = site.alive()
     # An instance for a node that Slurm takes for powered down: nobody would ever end it.
     assert site.whesl("resume", "--site", str(site.file), "burst2").returncode == 0

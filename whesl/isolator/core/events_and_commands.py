@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from whesl.model.allocation_nodes import NodeSet
+from whesl.isolator.core.task_setup_record import AttemptPlan
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines, PredictedFailure
-from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
+from whesl.model.outcomes import JobRaiseOutcome
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState, TaskState
-from whesl.model.workflow import BadNode
+from whesl.operations.plan import StepResult
 from whesl.records.isolator import AnyRecord
 from whesl.wire.messages import AnyMessage, Register, Welcome
 
@@ -205,19 +205,11 @@ class CheckpointDone(Event, frozen=True, kw_only=True):
     why: str = ""
 
 
-class StepDone(Event, frozen=True, kw_only=True):
-    """A recovery step ended."""
+class StepDone(StepResult, Event, frozen=True, kw_only=True):
+    """A recovery step ended, with this result."""
 
     ordinal: int
     index: int
-    outcome: StepOutcome
-    configuration: Configuration | None = None
-    dependents: Configuration | None = None
-    nodes: NodeSet | None = None
-    bad_nodes: tuple[BadNode, ...] = ()
-    signal: int = 0
-    reason: str = ""
-    note: str = ""
 
 
 class Signalled(Event, frozen=True, kw_only=True):
@@ -246,17 +238,8 @@ class Journal(Command, frozen=True, kw_only=True):
     record: AnyRecord
 
 
-class StartAttempt(Command, frozen=True, kw_only=True):
-    """Start the task's command with a configuration on a node set.
-
-    ``lingering``: nodes on which a step of an earlier attempt may never end.
-    """
-
-    attempt: int
-    token: str
-    configuration: Configuration
-    nodes: NodeSet
-    lingering: tuple[str, ...] = ()
+class StartAttempt(AttemptPlan, Command, frozen=True, kw_only=True):
+    """Start the task's command."""
 
 
 class ProbeProgram(Command, frozen=True, kw_only=True):

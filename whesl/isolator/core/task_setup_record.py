@@ -10,6 +10,7 @@ import msgspec
 from whesl.esl.spec import Spec
 from whesl.isolator.core import token_prefix_and_spares
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.workflow import Task
 
 
@@ -46,6 +47,19 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     welcome_wait: float = 10.0
     coordinator_wait: float = 120.0
     term_grace: float = 25.0
+
+
+class AttemptPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Which attempt is to be started, and how: with a configuration, on a node set.
+
+    ``lingering``: nodes on which a step of an earlier attempt may never end.
+    """
+
+    attempt: int
+    token: str
+    configuration: Configuration
+    nodes: NodeSet
+    lingering: tuple[str, ...] = ()
 
 
 def token_prefix(setup: Setup) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from whesl.isolator.core.task_setup_record import AttemptPlan
 from whesl.isolator.launch import attempt_command
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_command import Launch, Places
@@ -15,7 +16,6 @@ from whesl.isolator.observe import attempt_output
 from whesl.isolator.task import disk_reserve, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import file_retry
-from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import WheslError
 from whesl.rjms import manager_table, shims
@@ -25,35 +25,6 @@ if TYPE_CHECKING:
     from whesl.isolator.core.events_and_commands import AttemptStarted
 
 LOG = logging.getLogger(__name__)
-
-
-class Wanted(Protocol):
-    """Which attempt is to be started, and how (``events.StartAttempt``)."""
-
-    @property
-    def attempt(self) -> int:
-        """Its number."""
-        ...
-
-    @property
-    def token(self) -> str:
-        """Its token."""
-        ...
-
-    @property
-    def lingering(self) -> tuple[str, ...]:
-        """Nodes on which a step of an earlier attempt may never end."""
-        ...
-
-    @property
-    def configuration(self) -> Configuration:
-        """What recoveries changed."""
-        ...
-
-    @property
-    def nodes(self) -> NodeSet:
-        """The nodes it uses."""
-        ...
 
 
 class Starter:
@@ -72,11 +43,11 @@ class Starter:
         self._base = dict(os.environ)
         self._shims = ""
 
-    def may_take_long(self, command: Wanted) -> bool:
+    def may_take_long(self, command: AttemptPlan) -> bool:
         """Whether files have to be linked first, which is not for the event loop."""
         return bool(command.configuration.path_map)
 
-    def choose_outputs(self, command: Wanted) -> None:
+    def choose_outputs(self, command: AttemptPlan) -> None:
         """Choose the files of the attempt's output, and say so when they are not the caller's own."""
         directory = self._directory
         place = directory.attempt(command.attempt)
@@ -87,7 +58,7 @@ class Starter:
         if chosen != own:
             LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
 
-    def start(self, command: Wanted) -> Attempt | str:
+    def start(self, command: AttemptPlan) -> Attempt | str:
         """Start an attempt and return it, or why it could not be started.
 
         One that ``whesl exec`` has started already is found by its token.
@@ -121,7 +92,7 @@ class Starter:
             began=first.began if first is not None else 0.0,
         )
 
-    def _begin(self, command: Wanted) -> Attempt:
+    def _begin(self, command: AttemptPlan) -> Attempt:
         directory = self._directory
         number = command.attempt
         file_retry.make_directory(str(directory.attempt(number)))
@@ -132,7 +103,7 @@ class Starter:
             self._prepare(command)
         return Attempt.start(self._job, directory, number, command.token, launch)
 
-    def _compose(self, command: Wanted) -> Launch:
+    def _compose(self, command: AttemptPlan) -> Launch:
         places = Places(
             script=str(self._directory.attempt(command.attempt) / "script"),
             reconfigure=str(self._directory.reconfigure),
@@ -160,7 +131,7 @@ class Starter:
             self._shims = str(self._directory.shims)
         return self._shims
 
-    def _prepare(self, command: Wanted) -> None:
+    def _prepare(self, command: AttemptPlan) -> None:
         """Link what the task names, its working directory included, into the new roots."""
         # Only here: linking is rare, and what starts a task's first attempt loads no more than that needs.
         from whesl.isolator.recovery_steps import task_paths

@@ -15,28 +15,17 @@ import time
 
 import msgspec
 
-from whesl.isolator.core.task_setup_record import split, token
+from whesl.isolator.core.task_setup_record import AttemptPlan, split, token
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.observe import attempt_output
 from whesl.isolator.task.taskdir import First, Job, TaskDir
 from whesl.model import file_retry
-from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.rjms import manager_table
 from whesl.rjms.port import Allocation, AllocationInfo
 
 NUMBER = 1
-
-
-class _Beginning(msgspec.Struct, frozen=True, kw_only=True):
-    """The first attempt, as the core will want it."""
-
-    attempt: int
-    token: str
-    configuration: Configuration
-    nodes: NodeSet
-    lingering: tuple[str, ...] = ()
 
 
 def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
@@ -74,7 +63,7 @@ def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
         file_retry.retried(lambda: directory.attempt(NUMBER).mkdir(mode=0o700))
     except OSError:
         return 0
-    command = _Beginning(
+    command = AttemptPlan(
         attempt=NUMBER,
         token=token(job.setup, NUMBER),
         configuration=Configuration(),

@@ -9,20 +9,20 @@ come from resampling blocks of three days.
 from __future__ import annotations
 
 import hashlib
-import io
 import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whesl.lab.results.atomic_write import whole
 from whesl.model.errors import UsageError
 from whesl.predict.freenodes import conformal, features, forecast, model, published_predictor
 from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -129,32 +129,26 @@ def moments(
         keep: a directory for what is worked out; None for none.
         progress: is told.
     """
-    own = hashlib.sha256(f"{_VERSION} {capacity} {draws} {seed} {every} {features.COLUMNS}".encode())
-    for one in (history.submit, history.start, history.end, history.size, history.limit, closed):
-        own.update(np.ascontiguousarray(one).tobytes())
-    path = keep / f"moments-{own.hexdigest()[:16]}.npz" if keep is not None else None
-    if path is not None and path.exists():
-        with np.load(path, allow_pickle=False) as file:
-            rows = features.Rows(*(file[name] for name in ("time", "capacity", "free", "values")))
-            return forecast.Learnable(rows, file["truth"])
-    with progress.stage("roll the queue forward", 1) as advance:
 
-        def begin(about: str, steps: float) -> Callable[[float], None]:
-            return lambda done: advance(done / steps)
+    def made() -> dict[str, NDArray[Any]]:
+        with progress.stage("roll the queue forward", 1) as advance:
+            found = forecast.learnable(
+                history,
+                closed,
+                capacity=capacity,
+                draws=draws,
+                seed=seed,
+                every=every,
+                begin=lambda about, steps: lambda done: advance(done / steps),
+            )
+        rows = {name: getattr(found.rows, name) for name in ("time", "capacity", "free", "values")}
+        return rows | {"truth": found.truth}
 
-        found = forecast.learnable(
-            history, closed, capacity=capacity, draws=draws, seed=seed, every=every, begin=begin
-        )
-    if path is not None:
-        rows = found.rows
-        parts: dict[str, NDArray[Any]] = {
-            "time": rows.time,
-            "capacity": rows.capacity,
-            "free": rows.free,
-            "values": rows.values,
-        }
-        _write(path, parts | {"truth": found.truth})
-    return found
+    about = f"{_VERSION} {capacity} {draws} {seed} {every} {features.COLUMNS}"
+    of = (history.submit, history.start, history.end, history.size, history.limit, closed)
+    parts = _kept(keep, "moments", about, of, made)
+    truth = parts.pop("truth")
+    return forecast.Learnable(features.Rows(**parts), truth)
 
 
 def printed(
@@ -170,22 +164,17 @@ def printed(
         progress: is told.
     """
     nodes = float(known.rows.capacity.max())
-    own = hashlib.sha256(f"{_VERSION} {nodes}".encode())
-    for one in (known.rows.time, history.submit, history.start, history.end, history.size, history.limit):
-        own.update(np.ascontiguousarray(one).tobytes())
-    path = keep / f"printed-{own.hexdigest()[:16]}.npz" if keep is not None else None
-    if path is not None and path.exists():
-        with np.load(path, allow_pickle=False) as file:
-            return Printed(file["values"], nodes, choice)
-    with progress.stage("the document's features", len(known.rows.time)) as advance:
-        parts = []
-        for times in np.array_split(known.rows.time, -(-len(known.rows.time) // 100)):
-            parts.append(published_predictor.features(history, times, nodes))
-            advance(len(times))
-    values = np.concatenate(parts)
-    if path is not None:
-        _write(path, {"values": values})
-    return Printed(values, nodes, choice)
+
+    def made() -> dict[str, NDArray[Any]]:
+        with progress.stage("the document's features", len(known.rows.time)) as advance:
+            parts = []
+            for times in np.array_split(known.rows.time, -(-len(known.rows.time) // 100)):
+                parts.append(published_predictor.features(history, times, nodes))
+                advance(len(times))
+        return {"values": np.concatenate(parts)}
+
+    of = (known.rows.time, history.submit, history.start, history.end, history.size, history.limit)
+    return Printed(_kept(keep, "printed", f"{_VERSION} {nodes}", of, made)["values"], nodes, choice)
 
 
 def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[str, float, float]]:
@@ -239,36 +228,28 @@ def fold(
         advance: called as parts of a month are done.
     """
     name, begin, finish = month
-    own = hashlib.sha256(f"{_VERSION} {name} {seed} {beside.choice if beside is not None else ''}".encode())
-    own.update(known.truth.tobytes())
-    own.update(known.rows.values.tobytes())
-    path = keep / f"month-{name}-{own.hexdigest()[:16]}.npz" if keep is not None else None
+
+    def made() -> dict[str, NDArray[Any]]:
+        times = known.rows.time
+        past, then = times < begin - HOURS * HOUR, (times >= begin) & (times < finish)
+        before, asked = known.select(past), known.select(then)
+        work = 4 if beside is not None else 3
+        started = time.monotonic()
+        learned = model.fit(before.rows, before.truth, seed=seed, advance=lambda steps: advance(steps / work))
+        parts = {"seconds": np.array(time.monotonic() - started)} | _scored(learned, asked)
+        if beside is not None:
+            said = _printed(known, beside, np.flatnonzero(past), np.flatnonzero(then), seed)
+            parts["error"] = np.concatenate([parts["error"], np.abs(said - asked.truth)])
+            advance(1 / work)
+        return parts
+
+    about = f"{_VERSION} {name} {seed} {beside.choice if beside is not None else ''}"
+    parts = _kept(keep, f"month-{name}", about, (known.truth, known.rows.values), made, advance)
     methods = ALL + (beside.methods if beside is not None else ())
-    if path is not None and path.exists():
-        advance(1)
-        with np.load(path, allow_pickle=False) as file:
-            tables = {part: file[part] for part in ("time", "error", "inside", "capacity")}
-            return Fold(name, methods=methods, **tables, seconds=float(file["seconds"]))
-    times = known.rows.time
-    past, then = times < begin - HOURS * HOUR, (times >= begin) & (times < finish)
-    before, asked = known.select(past), known.select(then)
-    work = 4 if beside is not None else 3
-    started = time.monotonic()
-    learned = model.fit(before.rows, before.truth, seed=seed, advance=lambda steps: advance(steps / work))
-    seconds = time.monotonic() - started
-    found = _scored(name, learned, asked, seconds)
-    if beside is not None:
-        said = _printed(known, beside, np.flatnonzero(past), np.flatnonzero(then), seed)
-        worse = np.abs(said - asked.truth)
-        found = found._replace(methods=methods, error=np.concatenate([found.error, worse]))
-        advance(1 / work)
-    if path is not None:
-        arrays = {"time": found.time, "error": found.error, "inside": found.inside}
-        _write(path, arrays | {"capacity": found.capacity, "seconds": np.array(seconds)})
-    return found
+    return Fold(name, methods=methods, seconds=float(parts.pop("seconds")), **parts)
 
 
-def _scored(name: str, learned: model.Model, asked: Learnable, seconds: float) -> Fold:
+def _scored(learned: model.Model, asked: Learnable) -> dict[str, NDArray[Any]]:
     rows, truth = asked.rows, asked.truth
     quantiles = model.predict(learned, rows)
     low, _, high = conformal.rolling(learned.scores, quantiles, rows.time, truth)
@@ -277,7 +258,7 @@ def _scored(name: str, learned: model.Model, asked: Learnable, seconds: float) -
     rolled = rows.values[:, :, features.COLUMNS.index("rolled forward, 50%")].astype(np.float64)
     said = {"forecast": quantiles[1], "rolled forward": rolled} | compared
     error = np.stack([np.abs(said[method] - truth) for method in ALL])
-    return Fold(name, rows.time, ALL, error, inside, rows.capacity, seconds)
+    return {"time": rows.time, "error": error, "inside": inside, "capacity": rows.capacity}
 
 
 def _printed(
@@ -328,10 +309,26 @@ def summary(folds: list[Fold], *, unit: float = 1.0, seed: int = 0) -> list[Row]
     return found
 
 
-def _write(path: Path, parts: dict[str, NDArray[Any]]) -> None:
-    """Write arrays; the file takes its name when it is whole."""
-    whole = io.BytesIO()
-    np.savez(whole, allow_pickle=False, **parts)
-    beside = path.with_name(f".{path.name}.part")
-    beside.write_bytes(whole.getbuffer())
-    beside.replace(path)
+def _kept(
+    keep: Path | None,
+    name: str,
+    about: str,
+    of: Sequence[NDArray[Any]],
+    made: Callable[[], dict[str, NDArray[Any]]],
+    advance: Callable[[float], None] = lambda steps: None,
+) -> dict[str, NDArray[Any]]:
+    """Return arrays that are worked out of others, from a file of an earlier run where there is one."""
+    if keep is None:
+        return made()
+    own = hashlib.sha256(about.encode())
+    for one in of:
+        own.update(np.ascontiguousarray(one).tobytes())
+    path = keep / f"{name}-{own.hexdigest()[:16]}.npz"
+    if path.exists():
+        advance(1)
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    parts = made()
+    with whole(path) as file:
+        np.savez(file, allow_pickle=False, **parts)
+    return parts

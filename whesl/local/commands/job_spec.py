@@ -16,19 +16,6 @@ from whesl.local.environment import cleaned
 from whesl.model.errors import UsageError
 from whesl.scheduling.records import Dependency, JobSpec
 
-# Understood by both, and either carried out or without meaning on virtual nodes (memory, GPUs, mail, ...).
-COMMON = """
-account/A= acctg-freq= bb= bbf= begin/b= burst-buffer= chdir/D= cluster-constraint= clusters/M= comment=
-constraint/C= container= contiguous core-spec/S= cores-per-socket= cpu-freq= cpus-per-gpu=
-cpus-per-task/c= deadline= delay-boot= dependency/d= distribution/m= error/e= exclude/x= exclusive?
-export= extra-node-info/B= gid= gpu-bind= gpu-freq= gpus/G= gpus-per-node= gpus-per-socket= gpus-per-task=
-gres= gres-flags= help/h hint= hold/H input/i= job-name/J= licenses/L= mail-type= mail-user= mcs-label=
-mem= mem-bind= mem-per-cpu= mem-per-gpu= mincpus= network= nice? no-kill/k? nodefile/F= nodelist/w=
-nodes/N= ntasks/n= ntasks-per-core= ntasks-per-gpu= ntasks-per-node= ntasks-per-socket= open-mode=
-output/o= overcommit/O oversubscribe/s partition/p= power= prefer= priority= profile= propagate? qos/q=
-quiet/Q reboot reservation= share signal= sockets-per-node= spread-job switches= thread-spec=
-threads-per-core= time/t= time-min= tmp= uid= usage use-min-nodes verbose/v version/V wckey=
-"""
 # A comment that begins so carries a submission token (whesl.rjms.slurm.records);
 # a known one is not queued again.
 MARK = "whesl:"

@@ -13,13 +13,11 @@ from whesl.local.channel import ChannelClosedError
 from whesl.local.cluster_directory import Cluster
 from whesl.local.commands import job_spec, options
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
+from whesl.rjms.slurm import option_tables
 from whesl.scheduling.records import Job
 
-OPTIONS = options.table(
-    job_spec.COMMON
-    + """array/a= batch= export-file= get-user-env? ignore-pbs kill-on-invalid-dep= no-requeue parsable
-    requeue test-only wait/W wait-all-nodes= wrap="""
-)
+# Either carried out or without meaning on virtual nodes (memory, GPUs, mail, ...).
+OPTIONS = options.table(option_tables.JOB + option_tables.SBATCH)
 # Input environment variables, in the order of sbatch(1), and the options that they stand for.
 VARIABLES = {
     "SBATCH_ACCOUNT": "account",

@@ -15,16 +15,10 @@ from whesl.local.commands.step_client import StepClient, input_wanted, say
 from whesl.local.environment import of_step
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.states import JobState
+from whesl.rjms.slurm import option_tables
 from whesl.scheduling.records import Job, Step, StepWish
 
-OPTIONS = options.table(
-    job_spec.COMMON
-    + """accel-bind= bcast? compress? cpu-bind= debugger-test disable-status/X epilog= exact export-file=
-    het-group= immediate/I? interactive jobid= kill-on-bad-exit/K? label/l launch-cmd max-threads= mpi=
-    msg-timeout= multi-prog no-allocate/Z no-shell overlap preserve-env/E prolog= pty quit-on-interrupt/q
-    relative/r= resv-ports? send-libs? slurmd-debug= task-epilog= task-prolog= threads/T= unbuffered/u wait/W=
-    whole x11?"""
-)
+OPTIONS = options.table(option_tables.JOB + option_tables.SRUN)
 # Input environment variables of a step, and the options that they stand for.
 VARIABLES = {
     "SLURM_CPUS_PER_TASK": "cpus-per-task",

@@ -1,11 +1,18 @@
 """Finds a launcher's own options before the command that it launches. Pure; standard library only.
 
-Tables: srun(1) of 22.05 to 24.11; mpirun(1) of Open MPI 4 and 5, mpiexec of MPICH 4 (Hydra) and Intel MPI.
+Tables: srun(1) (``slurm/option_tables.py``); mpirun(1) of Open MPI 4 and 5, mpiexec of MPICH 4 (Hydra) and
+Intel MPI.
 An option that is not in a table is taken for one without an argument: at worst the command is seen to start
 early, and the user's own words stay as they are.
 """
 
 from __future__ import annotations
+
+from whesl.rjms.slurm.option_tables import JOB, NEWER, SRUN
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Option:
@@ -44,75 +51,40 @@ class Line:
         return [word for option in self.options if option.name not in names for word in option.words]
 
 
-# Joined to one string each, since a name per line would fill three pages.
-_WITH_ARGUMENT = (
-    "accel-bind account acctg-freq bb bbf bcast-exclude begin chdir cluster cluster-constraint clusters"
-    " comment constraint container container-id core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu"
-    " cpus-per-task deadline delay-boot dependency distribution epilog error exclude export extra extra-"
-    " node-info gid gpu-bind gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags"
-    " het-group hint input job-name jobid licenses mail-type mail-user mcs-label mem mem-bind mem-per-cpu"
-    " mem-per-gpu mincpus mpi msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core ntasks-"
-    " per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres open-mode output pack-group partition"
-    " power prefer priority profile prolog qos relative reservation segment signal slurmd-debug sockets-"
-    " per-node switches task-epilog task-prolog thread-spec threads threads-per-core time time-min tmp"
-    " tres-bind tres-per-task uid wait wckey"
-)
-_OTHERS = (
-    "bcast compress contiguous disable-status exact exclusive external-launcher help hold immediate"
-    " interactive kill-on-bad-exit label multi-prog nice no-allocate no-kill overcommit overlap"
-    " oversubscribe preserve-env propagate pty quiet quit-on-interrupt reboot resv-ports send-libs share"
-    " spread-job stepmgr unbuffered usage use-min-nodes verbose version wait-for-children whole"
-)
-_SRUN_WITH_ARGUMENT = frozenset(_WITH_ARGUMENT.split())
-_SRUN_ALL = _SRUN_WITH_ARGUMENT | frozenset(_OTHERS.split())
-_SRUN_SHORT = {
-    "A": "account",
-    "B": "extra-node-info",
-    "C": "constraint",
-    "D": "chdir",
-    "F": "nodefile",
-    "G": "gpus",
-    "J": "job-name",
-    "L": "licenses",
-    "M": "clusters",
-    "N": "nodes",
-    "P": "dependency",
-    "S": "core-spec",
-    "T": "threads",
-    "W": "wait",
-    "b": "begin",
-    "c": "cpus-per-task",
-    "d": "dependency",
-    "e": "error",
-    "i": "input",
-    "m": "distribution",
-    "n": "ntasks",
-    "o": "output",
-    "p": "partition",
-    "q": "qos",
-    "r": "relative",
-    "t": "time",
-    "w": "nodelist",
-    "x": "exclude",
-}
-_SRUN_SHORT_SWITCHES = {
-    "E": "preserve-env",
-    "O": "overcommit",
-    "Q": "quiet",
-    "V": "version",
-    "X": "disable-status",
-    "Z": "no-allocate",
-    "h": "help",
-    "l": "label",
-    "s": "oversubscribe",
-    "u": "unbuffered",
-    "v": "verbose",
-}
-_SRUN_SHORT_OPTIONAL = {"I": "immediate", "K": "kill-on-bad-exit", "k": "no-kill"}
+class Table:
+    """The options of a command, from words: ``nodes/N=`` takes an argument, ``no-kill/k?`` has one in
+    the same word at the most, ``hold/H`` has none.
+
+    Args:
+        text: the words.
+        whole: these are all there are, so that abbreviated names are understood.
+        stranger: as what other long options are taken, "=" or "".
+    """
+
+    __slots__ = ("kinds", "letters", "stranger", "whole")
+
+    def __init__(self, text: str, *, whole: bool = True, stranger: str = "") -> None:
+        self.kinds: dict[str, str] = {}
+        self.letters: dict[str, str] = {}
+        self.stranger = stranger
+        self.whole = whole
+        for word in text.split():
+            kind = word[-1] if word[-1] in "=?" else ""
+            name, _, letter = word.removesuffix(kind).partition("/")
+            self.kinds[name] = kind
+            if letter:
+                self.letters[letter] = name
+
+    def full_name(self, given: str) -> str:
+        """Return the long name that is meant."""
+        if given in self.kinds or not self.whole:
+            return given
+        longer = [name for name in self.kinds if name.startswith(given)]
+        return longer[0] if len(longer) == 1 else given
 
 
-def parse_srun(arguments: list[str]) -> Line:
-    """Return srun's arguments, with long names for all options (abbreviations included)."""
+def parse(arguments: Sequence[str], table: Table) -> Line:
+    """Return the arguments of a command, with long names for all options."""
     options: list[Option] = []
     index = 0
     while index < len(arguments):
@@ -120,53 +92,52 @@ def parse_srun(arguments: list[str]) -> Line:
         if not word.startswith("-") or word in ("-", "--"):
             break
         following = arguments[index + 1] if index + 1 < len(arguments) else None
-        taken = [_srun_long(word, following)] if word.startswith("--") else _srun_short(word, following)
-        options.extend(taken)
+        options += _long(word, following, table) if word.startswith("--") else _short(word, following, table)
         # Only a value that stands in the next word takes a second one.
-        index += 2 if len(taken[-1].words) == 2 else 1
+        index += len(options[-1].words)
     return Line(tuple(options), tuple(arguments[index:]))
 
 
-def _srun_long(word: str, following: str | None) -> Option:
+def _long(word: str, following: str | None, table: Table) -> list[Option]:
     given, equals, value = word[2:].partition("=")
-    name = _full_name(given)
+    name = table.full_name(given)
     if equals:
-        return Option(name, value, (word,))
-    if name in _SRUN_WITH_ARGUMENT and following is not None:
-        return Option(name, following, (word, following))
-    return Option(name, None, (word,))
+        return [Option(name, value, (word,))]
+    if table.kinds.get(name, table.stranger) == "=" and following is not None:
+        return [Option(name, following, (word, following))]
+    return [Option(name, None, (word,))]
 
 
-def _full_name(given: str) -> str:
-    if given in _SRUN_ALL:
-        return given
-    longer = [name for name in _SRUN_ALL if name.startswith(given)]
-    return longer[0] if len(longer) == 1 else given
-
-
-def _srun_short(word: str, following: str | None) -> list[Option]:
+def _short(word: str, following: str | None, table: Table) -> list[Option]:
     """Return the options of one word, each in a word of its own (``-lN2`` is ``-l -N2``)."""
     options: list[Option] = []
     for position, letter in enumerate(word[1:], start=2):
         rest = word[position:]
-        if letter in _SRUN_SHORT_OPTIONAL:
-            return [*options, Option(_SRUN_SHORT_OPTIONAL[letter], rest or None, (f"-{letter}{rest}",))]
-        if letter in _SRUN_SHORT:
-            name = _SRUN_SHORT[letter]
-            if rest:
-                return [*options, Option(name, rest, (f"-{letter}{rest}",))]
+        name = table.letters.get(letter, letter)
+        kind = table.kinds.get(name, "")
+        if kind and (rest or kind == "?"):
+            return [*options, Option(name, rest.removeprefix("=") or None, (f"-{letter}{rest}",))]
+        if kind:
             words = (f"-{letter}",) if following is None else (f"-{letter}", following)
             return [*options, Option(name, following, words)]
-        options.append(Option(_SRUN_SHORT_SWITCHES.get(letter, letter), None, (f"-{letter}",)))
+        options.append(Option(name, None, (f"-{letter}",)))
     return options
+
+
+_SRUN = Table(JOB + SRUN + NEWER)
+
+
+def parse_srun(arguments: Sequence[str]) -> Line:
+    """Return srun's arguments, with long names for all options (abbreviations included)."""
+    return parse(arguments, _SRUN)
 
 
 _OPENMPI = (
     "H am app bind-to c cpu-list cpu-set cpus-per-proc cpus-per-rank default-hostfile display dvm dvm-uri"
     " host hostfile launch-agent launcher machinefile map-by max-restarts memory-updates n np npernode"
-    " npersocket N num-proc ompi-server output output-filename parsable path personality prefix preload-"
-    " files rank-by rankfile report-events report-uri rf runtime-options server-wait-time slot-list stdin"
-    " timeout tune wd wdir x xml-file xterm"
+    " npersocket N num-proc ompi-server output output-filename parsable path personality prefix"
+    " preload-files rank-by rankfile report-events report-uri rf runtime-options server-wait-time"
+    " slot-list stdin timeout tune wd wdir x xml-file xterm"
 )
 _OPENMPI_PAIRS = "mca gmca omca gomca pmixmca gpmixmca prtemca"
 _HYDRA = (

@@ -192,15 +192,7 @@ def about(state: State, node: str) -> bool:
 
 
 def _record(transition: Transition, event: CheckpointDone, stays: str) -> None:
-    transition.record(
-        records.CheckpointEnded(
-            ordinal=event.ordinal,
-            checkpoint=event.checkpoint,
-            seconds=event.seconds,
-            why=event.why,
-            stays=stays,
-        )
-    )
+    transition.record(records.CheckpointEnded(**msgspec.structs.asdict(event), stays=stays))
 
 
 def _is_checkpoint(state: State, step: Any) -> bool:

@@ -32,9 +32,7 @@ def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
         return
-    transition.record(
-        records.Launched(attempt=event.attempt, pid=event.pid, started=event.started, began=event.began)
-    )
+    transition.record(records.Launched(**msgspec.structs.asdict(event)))
     running_task_reconfiguration.tell(transition)
     for done in state.pending:
         transition.report_recovery(done, RecoveryOutcome.RELAUNCHED)

@@ -224,15 +224,7 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
     if state.alive or state.is_refused or (recovery is not None and not recovery.fenced):
         transition.record(
             records.Fenced(
-                attempt=event.attempt,
-                seconds=event.seconds,
-                killed=event.killed,
-                open_files=event.open_files,
-                unreachable=event.unreachable,
-                unasked=event.unasked,
-                lingering=event.lingering,
-                evidence=evidence,
-                steps=_planned_anew(transition, evidence),
+                **msgspec.structs.asdict(event), evidence=evidence, steps=_planned_anew(transition, evidence)
             )
         )
     transition.volatile(unconfirmed=False, fence_again=None)
@@ -241,14 +233,8 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
 
 def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
     """Write down what was seen of a hung attempt; a node on which it cannot run may be the suspect."""
-    transition.record(
-        records.EvidenceTaken(
-            attempt=event.attempt,
-            detail=event.detail,
-            stuck=event.stuck,
-            steps=_planned_anew(transition, event.stuck),
-        )
-    )
+    steps = _planned_anew(transition, event.stuck)
+    transition.record(records.EvidenceTaken(**msgspec.structs.asdict(event), steps=steps))
     for item in event.stuck:
         transition.say(f"on {item.node}: {item.detail}")
 
@@ -494,5 +480,12 @@ def start_attempt(transition: Transition, number: int) -> None:
             configuration_version=state.configuration.version,
         )
     )
-    start = StartAttempt(attempt=number, token=token, configuration=state.configuration, nodes=state.nodes)
-    transition.do(msgspec.structs.replace(start, lingering=state.lingering))
+    transition.do(
+        StartAttempt(
+            attempt=number,
+            token=token,
+            configuration=state.configuration,
+            nodes=state.nodes,
+            lingering=state.lingering,
+        )
+    )

@@ -53,19 +53,7 @@ def _step_done(state: State, event: StepDone) -> records.StepDone:
         ran = configuration.path_map
         rules_now = state.configuration.path_map.merged(ran)
         configuration = msgspec.structs.replace(configuration, path_map=rules_now)
-    return records.StepDone(
-        ordinal=event.ordinal,
-        index=event.index,
-        outcome=event.outcome,
-        configuration=configuration,
-        ran=ran,
-        dependents=event.dependents,
-        nodes=event.nodes,
-        bad_nodes=event.bad_nodes,
-        signal=event.signal,
-        reason=event.reason,
-        note=event.note,
-    )
+    return records.StepDone(**{**msgspec.structs.asdict(event), "configuration": configuration, "ran": ran})
 
 
 def _send_bad_nodes(transition: Transition, event: StepDone) -> None:
