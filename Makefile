@@ -69,7 +69,7 @@ check: style ## style, types, and the tests that need no cluster and are quick
 test: style ## style, types, and every test; installs and starts a real Slurm where it is root
 	@$(MAKE) --no-print-directory -j2 types tests-all
 
-.PHONY: tests-quick tests-all bytecode
+.PHONY: tests-quick tests-all bytecode packages
 # Once, beside the type checks: else each process would compile all tests.
 bytecode: $(VENV)/.dev
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true # what is wrong is told by the run itself
@@ -77,7 +77,12 @@ bytecode: $(VENV)/.dev
 tests-quick: bytecode
 	$(PYTEST) -m "not slurm and not flux and not cluster and not slow" $(PYTEST_ARGS)
 
-tests-all: bytecode
+# At once: each test would install what it lacks, and the others wait. What cannot be installed is told by the tests.
+packages: $(VENV)/.dev
+	@[ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
+	  $(BIN)/python -c 'from whesl.testing.install_slurm import PACKAGES, install; install(tuple(PACKAGES))' || true
+
+tests-all: bytecode packages
 	$(PYTEST) $(PYTEST_ARGS)
 
 test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flux command)
