@@ -300,6 +300,14 @@ def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
     assert said[4].startswith("p.toml:12: 'sort' is not known here")
 
 
+@pytest.mark.parametrize("name", ["cluster", "", " "])
+def test_an_instance_type_is_not_called_as_the_cluster_is(name: str) -> None:
+    # Its run times had been taken for the cluster's.
+    text = f'dated = 2026-01-01\ncurrency = "USD"\n[[platform]]\nname = "{name}"\nprice = 1\n'
+    with pytest.raises(UsageError, match=f"p.toml:4: name '{name}'"):
+        prices.parse(text, "p.toml")
+
+
 def test_a_tiny_workflow_saves_nothing_and_no_course_shows_certainty(tmp_path: Path) -> None:
     # It said "saves -1011 %" and "100 %".
     (tmp_path / "w.toml").write_text('[[stage]]\nname = "a"\ntasks = 4\nseconds = 60\n')

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from whesl.cloud.core.records import Domain, Platform, PriceList, Processor
+from whesl.cloud.core.records import CLUSTER, Domain, Platform, PriceList, Processor
 from whesl.model import toml
 from whesl.model.toml import Document
 
@@ -105,6 +105,13 @@ def _prices(document: Document) -> PriceList:
             continue
         if row.name in seen:
             document.wrong(f"platform {row.name!r} is there twice", "platform", number, "name")
+        if row.name.strip() in ("", CLUSTER):
+            document.wrong(
+                f"name {row.name!r}: a text is accepted, but {CLUSTER!r}, which the cluster has",
+                "platform",
+                number,
+                "name",
+            )
         seen[row.name] = number
     document.check()
     assert head is not None

@@ -16,6 +16,7 @@ from whesl.cloud.core import cost, scaler, schedule
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.plan_simulation import follow
 from whesl.cloud.core.records import (
+    CLUSTER,
     HOUR,
     FreeForecast,
     Plan,
@@ -78,7 +79,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     forecast: FreeForecast
     paces: tuple[Pace, ...]
     start: float
-    cluster: str = "cluster"
+    cluster: str = CLUSTER
     notes: tuple[str, ...] = ()
 
 

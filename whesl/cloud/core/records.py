@@ -11,6 +11,8 @@ from enum import Enum
 import msgspec
 
 HOUR = 3600.0
+# The name of the cluster's nodes among the platforms.
+CLUSTER = "cluster"
 # DPB: what a stage takes on a platform on which it was not measured.
 DEFAULT_SECONDS = 300.0
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.cloud.core import stage_pipeline as pipeline
-from whesl.cloud.core.records import HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
+from whesl.cloud.core.records import CLUSTER, HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
 from whesl.cloud.core.stage_pipeline import Slots
 from whesl.model.errors import UsageError
 
@@ -36,7 +36,7 @@ def build(
     start: float,
     deadline: float,
     *,
-    cluster: str = "cluster",
+    cluster: str = CLUSTER,
     quantile: float = 0.5,
     end: float | None = None,
     slots: bool = True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.cloud.core.records import Domain, Platform, PriceList, Processor, Profile, Stage, Workflow
+from whesl.cloud.core.records import CLUSTER, Domain, Platform, PriceList, Processor, Profile, Stage, Workflow
 from whesl.model.errors import UsageError
 
 # A task takes no less, whatever was measured.
@@ -101,7 +101,7 @@ def critical_path(found: tuple[Pace, ...]) -> tuple[float, tuple[str, ...]]:
     return max(reach.values(), default=(0.0, ()))
 
 
-def cluster_nodes(name: str = "cluster", *, gpu: bool = False) -> Platform:
+def cluster_nodes(name: str = CLUSTER, *, gpu: bool = False) -> Platform:
     """Return the cluster's nodes as a platform without a price."""
     return Platform(
         name=name, domain=Domain.HPC, processor=Processor.GPU if gpu else Processor.CPU, start=0.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from whesl.cloud.core.records import HOUR
+from whesl.cloud.core.records import CLUSTER, HOUR
 from whesl.cloud.core.stage_speed import critical_path
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Draws(NamedTuple):
 
 
 def draws(
-    paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, seed: int, cluster: str = "cluster"
+    paces: tuple[Pace, ...], profile: Profile, hours: int, courses: int, seed: int, cluster: str = CLUSTER
 ) -> Draws:
     """Return what is drawn for courses; the same for every plan that is compared.
 

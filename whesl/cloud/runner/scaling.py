@@ -8,7 +8,7 @@ from statistics import fmean
 import msgspec
 
 from whesl.cloud.core import scaler
-from whesl.cloud.core.records import HOUR, Domain, Purpose
+from whesl.cloud.core.records import CLUSTER, HOUR, Domain, Purpose
 from whesl.cloud.core.scaler_events import (
     Command,
     DeadlineAtRisk,
@@ -164,7 +164,7 @@ class Scaling:
                 self._ask(
                     Domain.HPC,
                     command.stage,
-                    "cluster",
+                    CLUSTER,
                     Purpose.SCHEDULED,
                     command.seconds,
                     now=now,
