@@ -28,13 +28,12 @@ def commands() -> list[Finding]:
     """Look for the flux command and its version."""
     answer = ask("flux", "--version")
     if answer is None:
-        return [_finding("Flux", State.MISSING, detail="no flux command is on PATH")]
+        return [Finding(state=State.MISSING, detail="no flux command is on PATH")]
     version = version_of(answer.output)
     if answer.status != 0 or not version:
         return [
-            _finding(
-                "Flux",
-                answer.bad,
+            Finding(
+                state=answer.bad,
                 detail=f"flux --version: {answer.why or 'tells no version'}",
                 advice="load the Flux module again, or ask the site",
             )
@@ -42,15 +41,14 @@ def commands() -> list[Finding]:
     tested = ".".join(map(str, TESTED))
     if version_tuple(version)[:2] < TESTED:
         return [
-            _finding(
-                "Flux",
-                State.WARN,
+            Finding(
+                state=State.WARN,
                 version=version,
                 detail=f"older than {tested}, which WHESL is tested with",
                 advice="see docs/flux.md; use a newer flux-core if anything about nodes or exceptions fails",
             )
         ]
-    return [_finding("Flux", State.OK, version=version)]
+    return [Finding(state=State.OK, version=version)]
 
 
 def version_of(text: str) -> str:
@@ -71,25 +69,19 @@ def instance() -> list[Finding]:
         parent = ask("flux", "getattr", "instance-level")
         level = parent.output.strip() if parent is not None and parent.status == 0 else "?"
         return [
-            _finding(
-                "Flux instance",
-                State.OK,
-                detail=f"{answer.output.strip()} nodes, level {level} (the first is 0)",
-            )
+            Finding(state=State.OK, detail=f"{answer.output.strip()} nodes, level {level} (the first is 0)")
         ]
     if os.environ.get("FLUX_URI"):
         return [
-            _finding(
-                "Flux instance",
-                State.FAILED,
+            Finding(
+                state=State.FAILED,
                 detail=f"FLUX_URI is set, but its broker does not answer: {answer.why}",
                 advice="unset FLUX_URI, or start a new shell: that instance has ended",
             )
         ]
     return [
-        _finding(
-            "Flux instance",
-            State.MISSING,
+        Finding(
+            state=State.MISSING,
             detail="this shell is in none, and there is no instance of the system",
             advice="flux start, or flux alloc inside another instance",
         )
@@ -106,19 +98,18 @@ def bindings() -> list[Finding]:
         last = (answer.error.strip().splitlines() or [answer.why])[-1].rpartition("Error: ")[2]
         why = f"flux python cannot import flux: {last[:200] or answer.why}"
         advice = "install the Python bindings of this very flux-core, with cffi and pyyaml"
-        return [_finding("Flux bindings", answer.bad, detail=why, advice=advice)]
+        return [Finding(state=answer.bad, detail=why, advice=advice)]
     version, *lacking = answer.output.split() or ["?"]
     detail = f"flux python runs Python {version}"
     if lacking:
         return [
-            _finding(
-                "Flux bindings",
-                State.WARN,
+            Finding(
+                state=State.WARN,
                 detail=f"{detail}; without {', '.join(lacking)}: Flux is asked every few seconds",
                 advice="a newer flux-core tells of lost nodes and exceptions as they happen",
             )
         ]
-    return [_finding("Flux bindings", State.OK, detail=detail)]
+    return [Finding(state=State.OK, detail=detail)]
 
 
 def placement() -> list[Finding]:
@@ -138,11 +129,11 @@ def _installed() -> list[Finding]:
     named = next((line.partition("=")[2].strip() for line in lines if line.startswith("module =")), "")
     name = "Flux placement, installed"
     if Path(named.strip('"')).is_file():
-        return [_finding(name, State.OK, detail=str(file))]
+        return [Finding(name=name, state=State.OK, detail=str(file))]
     return [
-        _finding(
-            name,
-            State.FAILED,
+        Finding(
+            name=name,
+            state=State.FAILED,
             detail=f"{file} names {named or 'no module'}, which is not there: no instance starts with it",
             advice="whesl placement remove --flux, or install it again",
         )
@@ -161,9 +152,9 @@ def _loaded() -> list[Finding]:
         placed, differently, failed = said["placed"], said["differently"], said["failed"]
     except (ValueError, KeyError, TypeError):
         return [
-            _finding(
-                name,
-                State.WARN,
+            Finding(
+                name=name,
+                state=State.WARN,
                 detail="the module is there without predictions: Flux's own order",
                 advice="`flux dmesg` says what is missing; whesl placement load --flux FILE",
             )
@@ -171,9 +162,9 @@ def _loaded() -> list[Finding]:
     detail = f"mode {mode}, {placed} jobs placed, {differently} of them differently"
     if problem or failed:
         why = problem or f"{failed} choices failed, see `flux dmesg`"
-        return [_finding(name, State.WARN, detail=f"{detail}; {why}", advice="see the predictions' file")]
-    return [_finding(name, State.OK, detail=f"{detail}, by {predictor}")]
-
-
-def _finding(name: str, state: State, *, version: str = "", detail: str = "", advice: str = "") -> Finding:
-    return Finding(group=GROUP, name=name, state=state, version=version, detail=detail, advice=advice)
+        return [
+            Finding(
+                name=name, state=State.WARN, detail=f"{detail}; {why}", advice="see the predictions' file"
+            )
+        ]
+    return [Finding(name=name, state=State.OK, detail=f"{detail}, by {predictor}")]

@@ -46,8 +46,6 @@ def inotify() -> list[Finding]:
     except OSError as error:
         return [
             Finding(
-                group=GROUP,
-                name="inotify",
                 state=State.WARN,
                 detail=f"cannot be used ({error.strerror}); {limits}; logs are polled instead",
                 advice="end what watches many files, or have fs.inotify.max_user_instances raised",
@@ -58,8 +56,6 @@ def inotify() -> list[Finding]:
     )
     return [
         Finding(
-            group=GROUP,
-            name="inotify",
             state=State.WARN if few else State.OK,
             detail=limits + ("; what does not fit is polled" if few else ""),
             advice="have fs.inotify.max_user_watches raised for many tasks on one node" if few else "",
@@ -82,14 +78,11 @@ def namespaces() -> list[Finding]:
     """Try user namespaces, which only WHESL's own tests and demonstrations use."""
     answer = ask("unshare", "--user", "--map-root-user", "true")
     if answer is not None and answer.status == 0:
-        return [Finding(group=GROUP, name="user namespaces", state=State.OK)]
+        return [Finding(state=State.OK)]
     why = "no unshare command" if answer is None else answer.why
     return [
         Finding(
-            group=GROUP,
-            name="user namespaces",
-            state=State.MISSING,
-            detail=f"{why}; only tests with nodes and file systems of their own use them",
+            state=State.MISSING, detail=f"{why}; only tests with nodes and file systems of their own use them"
         )
     ]
 
@@ -110,30 +103,38 @@ def home() -> list[Finding]:
         present = present.parent
     advice = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
     if problem := _private(path) if present == path else _makeable(path, present):
-        return [
-            Finding(
-                group=HOME, name=places.VARIABLE, state=State.FAILED, detail=problem[0], advice=problem[1]
-            )
-        ]
+        return [Finding(state=State.FAILED, detail=problem[0], advice=problem[1])]
     if problem := _private(places.keys(path)):
-        return [Finding(group=HOME, name="keys", state=State.FAILED, detail=problem[0], advice=problem[1])]
+        return [Finding(name="keys", state=State.FAILED, detail=problem[0], advice=problem[1])]
     free = shutil.disk_usage(present).free
     kind = file_system(present)
     detail = f"{path} ({kind}), {free / 1e9:.1f} GB free"
     if present != path:
         detail += "; made at first use"
     if free < LITTLE_ROOM:
-        return [_home(State.WARN, detail, f"make room: a full disk stops journals; or {advice}")]
+        return [
+            Finding(
+                state=State.WARN, detail=detail, advice=f"make room: a full disk stops journals; or {advice}"
+            )
+        ]
     if above := _exchangeable(present):
-        return [_home(State.WARN, f"{detail}; other users can exchange it, since {above}", advice)]
+        return [
+            Finding(
+                state=State.WARN,
+                detail=f"{detail}; other users can exchange it, since {above}",
+                advice=advice,
+            )
+        ]
     cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
     if kind in _LOCAL and cluster and not os.environ.get("WHESL_LOCAL"):
-        return [_home(State.WARN, f"{detail}; this is a file system of this machine alone", advice)]
-    return [_home(State.OK, detail, "")]
-
-
-def _home(state: State, detail: str, advice: str) -> Finding:
-    return Finding(group=HOME, name=places.VARIABLE, state=state, detail=detail, advice=advice)
+        return [
+            Finding(
+                state=State.WARN,
+                detail=f"{detail}; this is a file system of this machine alone",
+                advice=advice,
+            )
+        ]
+    return [Finding(state=State.OK, detail=detail)]
 
 
 def _private(path: Path) -> tuple[str, str] | None:
@@ -188,11 +189,9 @@ def interpreter() -> list[Finding]:
     kind = file_system(Path(sys.executable))
     cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
     if kind in _SHARED or not cluster or os.environ.get("WHESL_LOCAL"):
-        return [Finding(group=HOME, name="interpreter", state=State.OK, detail=f"{sys.executable} ({kind})")]
+        return [Finding(state=State.OK, detail=f"{sys.executable} ({kind})")]
     return [
         Finding(
-            group=HOME,
-            name="interpreter",
             state=State.WARN,
             detail=f"{sys.executable} ({kind}): agents on other nodes start this very path",
             advice="install WHESL on a file system that the nodes share, or at the same path on each node",
@@ -203,20 +202,19 @@ def interpreter() -> list[Finding]:
 def coordinator() -> list[Finding]:
     """Look whether the coordinator runs; it is started when it is needed."""
     path = home_path()
-    name = "coordinator"
     if not places.coordinator(path).is_dir():
-        return [Finding(group=HOME, name=name, state=State.OK, detail="never started; whesl run starts it")]
+        return [Finding(state=State.OK, detail="never started; whesl run starts it")]
     try:
         health = running(path, timeout=1.5)
     except (WheslError, OSError, msgspec.MsgspecError) as error:
         detail = f"cannot be asked: {error}"
         advice = "whesl coordinator stop, then start"
-        return [Finding(group=HOME, name=name, state=State.FAILED, detail=detail, advice=advice)]
+        return [Finding(state=State.FAILED, detail=detail, advice=advice)]
     if health is None:
-        return [Finding(group=HOME, name=name, state=State.OK, detail="does not run; whesl run starts it")]
+        return [Finding(state=State.OK, detail="does not run; whesl run starts it")]
     detail = f"process {health.get('pid')} on {health.get('host')}, {health.get('tasks')} tasks"
     if silent := unreachable_managers(health):
         advice = "whesl cancel TASK ends a task whose job has surely ended; others wait for the manager"
         detail = f"{detail}; {'; '.join(silent)}"
-        return [Finding(group=HOME, name=name, state=State.WARN, detail=detail, advice=advice)]
-    return [Finding(group=HOME, name=name, state=State.OK, detail=detail)]
+        return [Finding(state=State.WARN, detail=detail, advice=advice)]
+    return [Finding(state=State.OK, detail=detail)]

@@ -29,13 +29,11 @@ def open_files() -> list[Finding]:
     """Look how many isolators a coordinator could be connected with here: each is one open file."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
-        return [Finding(group=GROUP, name="open files", state=State.OK, detail="no limit")]
+        return [Finding(state=State.OK, detail="no limit")]
     most = max(hard - file_limit.RESERVED, 0)
     few = most < file_limit.FEW
     return [
         Finding(
-            group=GROUP,
-            name="open files",
             state=State.WARN if few else State.OK,
             detail=f"at most {hard}: a coordinator serves {most} running tasks at once",
             advice=file_limit.advice(most) if few else "",
@@ -63,8 +61,6 @@ def limits() -> list[Finding]:
             advice.append("coordinator, whesl run and a workflow manager are some 30 threads")
     return [
         Finding(
-            group=GROUP,
-            name="limits",
             state=State.WARN if advice else State.OK,
             detail=", ".join(told) or "none on memory, processor time and processes",
             advice=f"{'; '.join(advice)} ({PAGE})" if advice else "",
@@ -99,17 +95,17 @@ def sessions() -> list[Finding]:
     kills = settings.get("KillUserProcesses", "no").lower() in ("1", "yes", "true", "on")
     only, spared = settings.get("KillOnlyUsers", "").split(), settings.get("KillExcludeUsers", "root").split()
     if not kills or user in spared or (only and user not in only):
-        return [Finding(group=GROUP, name="sessions", state=State.OK, detail="what runs outlives a log-out")]
+        return [Finding(state=State.OK, detail="what runs outlives a log-out")]
     lingers = (_LINGER / user).exists()
     return [
         Finding(
-            group=GROUP,
-            name="sessions",
             state=State.WARN,
             detail="a log-out ends all that the session has started, nohup, screen and tmux too "
             "(KillUserProcesses=yes); tasks go on",
-            advice=("" if lingers else "loginctl enable-linger; ")
-            + f"systemd-run --user whesl coordinator start --foreground ({PAGE})",
+            advice=(
+                ("" if lingers else "loginctl enable-linger; ")
+                + f"systemd-run --user whesl coordinator start --foreground ({PAGE})"
+            ),
         )
     ]
 
@@ -146,16 +142,8 @@ def ports() -> list[Finding]:
     try:
         chosen = allowed(os.environ)
     except UsageError as error:
-        return [
-            Finding(
-                group=GROUP,
-                name=PORTS_VARIABLE,
-                state=State.FAILED,
-                detail=error.message,
-                advice=error.hint,
-            )
-        ]
+        return [Finding(name=PORTS_VARIABLE, state=State.FAILED, detail=error.message, advice=error.hint)]
     if chosen is None:
         return []
     detail = f"{len(chosen)} ports, {chosen[0]} to {chosen[-1]}: one for each user's coordinator on this host"
-    return [Finding(group=GROUP, name=PORTS_VARIABLE, state=State.OK, detail=detail)]
+    return [Finding(name=PORTS_VARIABLE, state=State.OK, detail=detail)]

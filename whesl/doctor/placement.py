@@ -65,9 +65,7 @@ def _table(path: Path) -> Finding:
         with path.open("rb") as file:
             header = _HEADER.match(file.read(256))
     except PermissionError:
-        return Finding(
-            group=GROUP, name=NAME, state=State.OK, detail="installed; users do not read its table"
-        )
+        return Finding(state=State.OK, detail="installed; users do not read its table")
     except OSError as error:
         return _found(State.WARN, f"no table at {path}: {error.strerror or error}", "serve")
     if header is None:
@@ -75,8 +73,8 @@ def _table(path: Path) -> Finding:
     if int(header[1]) <= time.time():
         return _found(State.WARN, f"the table {path} has expired: nothing is excluded", "serve")
     mode = "jobs are kept off nodes at risk" if header[2] == b"active" else "it observes only"
-    return Finding(group=GROUP, name=NAME, state=State.OK, detail=f"installed; {mode}")
+    return Finding(state=State.OK, detail=f"installed; {mode}")
 
 
 def _found(state: State, detail: str, advice: str) -> Finding:
-    return Finding(group=GROUP, name=NAME, state=state, detail=detail, advice=_ADVICE[advice])
+    return Finding(state=state, detail=detail, advice=_ADVICE[advice])

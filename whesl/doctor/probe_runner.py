@@ -34,10 +34,13 @@ class State(str, Enum):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was looked at. ``advice`` says what to do about it, when there is anything to do."""
+    """One thing that was looked at; without ``group`` and ``name`` it has those of the probe that found it.
 
-    group: str
-    name: str
+    ``advice`` says what to do about it, when there is anything to do.
+    """
+
+    group: str = ""
+    name: str = ""
     state: State
     version: str = ""
     detail: str = ""
@@ -113,18 +116,17 @@ def examine(
     """Run probes at once and return their findings in the probes' order.
 
     Args:
-        probes: group, name, and probe of each; the first two are for one that does not come to its end.
+        probes: group, name, and probe of each; the first two are those of its findings that have none.
         limit: seconds for all together.
     """
     results: list[list[Finding] | None] = [None] * len(probes)
 
     def run(index: int, probe: Probe) -> None:
-        group, name, _ = probes[index]
         try:
             results[index] = probe()
         except Exception as error:  # a defect of a probe must not hide what the others found
             detail = f"could not be examined: {type(error).__name__}: {error}"
-            results[index] = [Finding(group=group, name=name, state=State.FAILED, detail=detail)]
+            results[index] = [Finding(state=State.FAILED, detail=detail)]
 
     # Daemon threads: one that hangs in a dead file system must not keep this process from ending.
     threads = [
@@ -138,14 +140,14 @@ def examine(
         thread.join(max(0.0, deadline - time.monotonic()))
     findings: list[Finding] = []
     for (group, name, _), result in zip(probes, results, strict=True):
-        findings += result if result is not None else [_silent(group, name, limit)]
+        for finding in result if result is not None else [_silent(limit)]:
+            filled = msgspec.structs.replace(finding, group=finding.group or group, name=finding.name or name)
+            findings.append(filled)
     return findings
 
 
-def _silent(group: str, name: str, limit: float) -> Finding:
+def _silent(limit: float) -> Finding:
     return Finding(
-        group=group,
-        name=name,
         state=State.FAILED,
         detail=f"did not answer within {limit:g} s",
         advice="a file system or a service that it needs may hang",

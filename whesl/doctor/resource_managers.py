@@ -22,11 +22,11 @@ def slurm() -> list[Finding]:
     """Look for Slurm's commands, their version, and whether slurmctld answers them."""
     there = [name for name in _NEEDED if shutil.which(name)]
     if not there:
-        return [_slurm(State.MISSING, detail="no command of Slurm is on PATH")]
+        return [Finding(state=State.MISSING, detail="no command of Slurm is on PATH")]
     if lacking := [name for name in _NEEDED if name not in there]:
         return [
-            _slurm(
-                State.FAILED,
+            Finding(
+                state=State.FAILED,
                 detail=f"not on PATH: {', '.join(lacking)}",
                 advice="load the Slurm module, or install Slurm's client commands completely",
             )
@@ -36,11 +36,13 @@ def slurm() -> list[Finding]:
     nodes = ask("sinfo", "--noheader", "--Node", "--format=%N %T")
     assert nodes is not None
     if nodes.status != 0 and "denied" in nodes.why.lower():
-        return [_slurm(State.OK, version=version, detail="answers, and shows users no nodes (PrivateData)")]
+        return [
+            Finding(state=State.OK, version=version, detail="answers, and shows users no nodes (PrivateData)")
+        ]
     if nodes.status != 0:
         return [
-            _slurm(
-                State.FAILED,
+            Finding(
+                state=State.FAILED,
                 version=version,
                 detail=f"slurmctld does not answer: {nodes.why}",
                 advice="scontrol ping; is SLURM_CONF right, and is this host allowed to ask?",
@@ -48,7 +50,9 @@ def slurm() -> list[Finding]:
         ]
     if version and version_tuple(version)[:2] < LEAST_SLURM:
         return [
-            _slurm(State.FAILED, version=version, detail="older than 22.05", advice="use whesl exec only")
+            Finding(
+                state=State.FAILED, version=version, detail="older than 22.05", advice="use whesl exec only"
+            )
         ]
     rows = {
         words[0]: words[1].rstrip("*~#!%$@+^-")
@@ -57,11 +61,7 @@ def slurm() -> list[Finding]:
     }
     states = ", ".join(f"{count} {state}" for state, count in sorted(Counter(rows.values()).items()))
     inside = f"; this is job {os.environ['SLURM_JOB_ID']}" if os.environ.get("SLURM_JOB_ID") else ""
-    return [_slurm(State.OK, version=version, detail=f"{len(rows)} nodes: {states}{inside}")]
-
-
-def _slurm(state: State, *, version: str = "", detail: str, advice: str = "") -> Finding:
-    return Finding(group=GROUP, name="Slurm", state=state, version=version, detail=detail, advice=advice)
+    return [Finding(state=State.OK, version=version, detail=f"{len(rows)} nodes: {states}{inside}")]
 
 
 def local() -> list[Finding]:
@@ -69,7 +69,7 @@ def local() -> list[Finding]:
     cluster = Cluster.of(os.environ)
     if not os.path.exists(cluster.join("settings.json")):  # noqa: PTH110  # the room's paths are texts
         detail = "embedded, not started"
-        return [Finding(group=GROUP, name="local", state=State.OK, detail=detail)]
+        return [Finding(state=State.OK, detail=detail)]
     try:
         answer = cluster.call(protocol.ListNodes(), patience=_LOCAL_PATIENCE, timeout=_LOCAL_PATIENCE)
     except WheslError as error:
@@ -77,8 +77,6 @@ def local() -> list[Finding]:
         meant = bool(os.environ.get("WHESL_LOCAL"))
         return [
             Finding(
-                group=GROUP,
-                name="local",
                 state=State.FAILED if meant else State.OK,
                 detail=f"WHESL_LOCAL names {cluster.path}: {error.message}" if meant else "embedded, stopped",
                 advice="whesl local start, or unset WHESL_LOCAL" if meant else "",
@@ -86,14 +84,14 @@ def local() -> list[Finding]:
         ]
     assert isinstance(answer, protocol.Nodes)
     detail = f"{len(answer.nodes)} virtual nodes run in {cluster.path}"
-    return [Finding(group=GROUP, name="local", state=State.OK, detail=detail)]
+    return [Finding(state=State.OK, detail=detail)]
 
 
 def launchers() -> list[Finding]:
     """Look at what starts parallel programs."""
     found = []
     if shutil.which("srun"):
-        found.append(Finding(group=LAUNCHERS, name="srun", state=State.OK, detail=shutil.which("srun") or ""))
+        found.append(Finding(name="srun", state=State.OK, detail=shutil.which("srun") or ""))
     for name in ("mpirun", "mpiexec"):
         answer = ask(name, "--version")
         if answer is not None:
@@ -101,7 +99,7 @@ def launchers() -> list[Finding]:
     if not found and not shutil.which("flux"):
         detail = "neither srun nor mpirun is on PATH: programs run on one node only"
         advice = "load the MPI module that your program was built with"
-        return [Finding(group=LAUNCHERS, name="launchers", state=State.MISSING, detail=detail, advice=advice)]
+        return [Finding(state=State.MISSING, detail=detail, advice=advice)]
     return found
 
 
@@ -123,7 +121,6 @@ def _mpi(name: str, answer: Answer) -> Finding:
     kind = flavour(text)
     if answer.why and not kind:
         return Finding(
-            group=LAUNCHERS,
             name=name,
             state=answer.bad,
             detail=answer.why,
@@ -131,7 +128,6 @@ def _mpi(name: str, answer: Answer) -> Finding:
         )
     numbers = [word for word in text.replace(",", " ").split() if word[:1].isdigit() and "." in word]
     return Finding(
-        group=LAUNCHERS,
         name=name,
         state=State.OK if kind else State.WARN,
         version=numbers[0] if numbers else "",

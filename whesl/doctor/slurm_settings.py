@@ -95,30 +95,27 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
         detail = "none that takes anything from recovery"
         if timeout is not None:
             detail += f"; a dead node is given up after {timeout} s (SlurmdTimeout)"
-        found.append(Finding(group=GROUP, name="Slurm settings", state=State.OK, detail=detail))
+        found.append(Finding(name="Slurm settings", state=State.OK, detail=detail))
     if settings.get("JobFileAppend") == "0":
         detail = "0: what Slurm itself runs again (preemption, scontrol requeue) begins its output file anew"
         detail += " without #SBATCH --open-mode=append"
-        found.append(Finding(group=GROUP, name="Slurm JobFileAppend", state=State.OK, detail=detail))
+        found.append(Finding(name="Slurm JobFileAppend", state=State.OK, detail=detail))
     return found
 
 
 def _accounting(kind: str, *, kept: bool) -> Finding:
     return Finding(
-        group=GROUP,
         name="Slurm accounting",
         state=State.OK if kept else State.WARN,
         detail=kind if kept else f"{kind}: a job that has lost a node cannot be changed any more",
-        advice=""
-        if kept
-        else "only the site can change it; recovery works, lost nodes are not given back early",
+        advice=(
+            "" if kept else "only the site can change it; recovery works, lost nodes are not given back early"
+        ),
     )
 
 
 def _warn(name: str, detail: str, advice: str) -> Finding:
-    return Finding(
-        group=GROUP, name=f"Slurm {name}", state=State.WARN, detail=detail, advice=f"{advice} ({PAGE})"
-    )
+    return Finding(name=f"Slurm {name}", state=State.WARN, detail=detail, advice=f"{advice} ({PAGE})")
 
 
 def _passes_marks(settings: Mapping[str, str]) -> bool:

@@ -28,8 +28,6 @@ def python() -> list[Finding]:
     good = sys.version_info >= LEAST_PYTHON
     return [
         Finding(
-            group=GROUP,
-            name="Python",
             state=State.OK if good else State.FAILED,
             version=platform.python_version(),
             detail=sys.executable,
@@ -45,8 +43,6 @@ def libraries() -> list[Finding]:
     except metadata.PackageNotFoundError:
         return [
             Finding(
-                group=GROUP,
-                name="libraries",
                 state=State.WARN,
                 detail="WHESL is not installed as a package, so what it needs is not known",
                 advice="pip install whesl",
@@ -63,7 +59,6 @@ def libraries() -> list[Finding]:
         except metadata.PackageNotFoundError:
             missing.append(
                 Finding(
-                    group=GROUP,
                     name=match.group(),
                     state=State.FAILED,
                     detail="not installed",
@@ -72,7 +67,7 @@ def libraries() -> list[Finding]:
             )
     if missing:
         return missing
-    return [Finding(group=GROUP, name="libraries", state=State.OK, detail=", ".join(found))]
+    return [Finding(state=State.OK, detail=", ".join(found))]
 
 
 def engine() -> list[Finding]:
@@ -84,8 +79,6 @@ def engine() -> list[Finding]:
         if answer is not None and answer.status == 0:
             return [
                 Finding(
-                    group=GROUP,
-                    name="pattern engine",
                     state=State.OK,
                     version=installed(package),
                     detail="; not the faster ".join([package, *why]),
@@ -95,11 +88,7 @@ def engine() -> list[Finding]:
         why.append(f"{package}: {answer.why.rpartition('Error: ')[2] if answer is not None else 'no Python'}")
     return [
         Finding(
-            group=GROUP,
-            name="pattern engine",
-            state=State.WARN if late else State.FAILED,
-            detail="; ".join(why),
-            advice="pip install google-re2",
+            state=State.WARN if late else State.FAILED, detail="; ".join(why), advice="pip install google-re2"
         )
     ]
 
@@ -122,8 +111,6 @@ def stacks() -> list[Finding]:
     if not tools:
         return [
             Finding(
-                group=GROUP,
-                name="stacks",
                 state=State.MISSING,
                 detail="neither py-spy nor gdb is on PATH: of a hung program only the kernel's view is kept",
                 advice="pip install py-spy",
@@ -132,12 +119,10 @@ def stacks() -> list[Finding]:
     if scope > 0:
         return [
             Finding(
-                group=GROUP,
-                name="stacks",
                 state=State.WARN,
                 detail=f"{', '.join(tools)}, but the kernel lets only root look into other processes"
                 f" (ptrace_scope {scope})",
                 advice="have kernel.yama.ptrace_scope set to 0 on compute nodes, or do without these stacks",
             )
         ]
-    return [Finding(group=GROUP, name="stacks", state=State.OK, detail=", ".join(tools))]
+    return [Finding(state=State.OK, detail=", ".join(tools))]

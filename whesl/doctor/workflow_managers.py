@@ -23,17 +23,17 @@ def maestro() -> list[Finding]:
     program = program or shutil.which("maestro")
     if program is None:
         detail = f"maestrowf {version} is installed, but no maestro command is on PATH" if version else ""
-        return [_finding("Maestro", State.MISSING, detail=detail, advice="pip install 'whesl[maestro]'")]
+        return [Finding(state=State.MISSING, detail=detail, advice="pip install 'whesl[maestro]'")]
     if not version:
         answer = ask(program, "--version")
         words = answer.output.split() if answer is not None and answer.status == 0 else []
         version = words[-1] if words else ""
-    return [_finding("Maestro", State.OK, version=version, detail=program)]
+    return [Finding(state=State.OK, version=version, detail=program)]
 
 
 def batch() -> list[Finding]:
     """Batch scripts need nothing but a resource manager."""
-    return [_finding("batch scripts", State.OK, detail="sbatch scripts as they are")]
+    return [Finding(state=State.OK, detail="sbatch scripts as they are")]
 
 
 def snakemake() -> list[Finding]:
@@ -44,7 +44,7 @@ def snakemake() -> list[Finding]:
 def parsl() -> list[Finding]:
     """Look for Parsl, which is a library."""
     version = installed("parsl")
-    return [_finding("Parsl", State.OK, version=version, detail=_NO_ADAPTER)] if version else []
+    return [Finding(state=State.OK, version=version, detail=_NO_ADAPTER)] if version else []
 
 
 def nextflow() -> list[Finding]:
@@ -58,7 +58,7 @@ def nextflow() -> list[Finding]:
     except OSError:
         match = None
     version = match.group(1).decode() if match else ""
-    return [_finding("Nextflow", State.OK, version=version, detail=_NO_ADAPTER)]
+    return [Finding(state=State.OK, version=version, detail=_NO_ADAPTER)]
 
 
 def _other(name: str, package: str, command: str) -> list[Finding]:
@@ -69,8 +69,4 @@ def _other(name: str, package: str, command: str) -> list[Finding]:
             return []
         # Its imports may take longer than we wait; that it is there is known anyway.
         version = answer.output.split()[-1] if answer.status == 0 and answer.output.split() else ""
-    return [_finding(name, State.OK, version=version, detail=_NO_ADAPTER)]
-
-
-def _finding(name: str, state: State, *, version: str = "", detail: str = "", advice: str = "") -> Finding:
-    return Finding(group=GROUP, name=name, state=state, version=version, detail=detail, advice=advice)
+    return [Finding(name=name, state=State.OK, version=version, detail=_NO_ADAPTER)]
