@@ -29,8 +29,8 @@ from whesl.local.cluster_directory import Cluster
 KINDS = ("runner", "server", "instance", "watchdog")
 LONGEST = 1.5  # seconds between two kills
 PROGRAM = "import sys, pathlib\n"
-PROGRAM += "from whesl.cloud.runner import run_directory\n"
-PROGRAM += "run_directory.carry_out(pathlib.Path(sys.argv[1]))"
+PROGRAM += f"from {runs.__name__} import carry_out\n"
+PROGRAM += "carry_out(pathlib.Path(sys.argv[1]))"
 
 
 class Kills:

@@ -56,8 +56,8 @@ def test_the_runner_is_killed_again_and_again(tmp_path: Path, cluster: LocalClus
     world = World(tmp_path, cluster, nodes=1, instances=1, width=3, seconds=0.3, backup=False)
     program = f"""
 from pathlib import Path
-from whesl.cloud.runner import run_directory
-run_directory.carry_out(Path({str(world.place)!r}))
+from {runs.__name__} import carry_out
+carry_out(Path({str(world.place)!r}))
 """
     finished = False
     for pause in (0.5, 0.9, 1.3, 1.7, 2.6, 3.4, PATIENCE):
