@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from whesl.lab.prediction import catalogue
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from whesl.lab.readers.swf import Log
     from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
-
-ACCEPTED = "none, exact, aoa:A[:MIX], confidence:A, tie-breaking:A, survival"
 
 
 def shifted(history: History, seconds: float) -> History:
@@ -83,39 +82,18 @@ def predictor(name: str, truth: History, seed: int, first: float) -> Predictor:
     """Return a predictor by its name on the command line.
 
     Args:
-        name: one of ``ACCEPTED``.
+        name: as ``whesl.lab.prediction.catalogue`` names them; ``tie-breaking:A`` for ``accuracy:A``.
         truth: the failures that happen.
         seed: of predictions of a given accuracy.
-        first: when the simulation begins, in seconds; ``survival`` is fitted to what failed before.
+        first: when the simulation begins, in seconds; one that is fitted sees what failed before.
 
     Raises:
         UsageError: there is none of that name, or nothing to fit it to.
     """
-    from whesl.predict import given_accuracy
-
-    kind, *parts = name.split(":")
-    try:
-        numbers = [float(part) for part in parts]
-    except ValueError:
-        numbers = [-1.0]
-    if kind == "none" and not numbers:
-        return given_accuracy.none(truth.nodes)
-    if kind == "exact" and not numbers:
-        return given_accuracy.exact(truth)
-    if kind == "aoa" and len(numbers) in (1, 2):
-        return given_accuracy.of_accuracy(truth, numbers[0], numbers[1] if len(numbers) > 1 else 0.5, seed)
-    if kind == "confidence" and len(numbers) == 1:
-        return given_accuracy.confidence(truth, numbers[0])
-    if kind == "tie-breaking" and len(numbers) == 1:
-        return given_accuracy.tie_breaking(truth, numbers[0], seed)
-    if kind == "survival" and not numbers:
-        from whesl.predict import survival
-
-        past = truth.until(first)
-        if len(past) < 2:
-            raise UsageError(
-                f"survival has nothing to learn from: {len(past)} failures before the first job",
-                hint="records that begin before the log, or another predictor",
-            )
-        return survival.fit(past).observe(truth)
-    raise UsageError(f"no predictor {name!r}", hint=f"accepted are {ACCEPTED}")
+    one = catalogue.asked(name.replace("tie-breaking", "accuracy"))
+    if one.fitted and len(past := truth.until(first)) < 2:
+        raise UsageError(
+            f"{name} has nothing to learn from: {len(past)} failures before the first job",
+            hint="records that begin before the log, or another predictor",
+        )
+    return catalogue.made(one, truth, first, seed)

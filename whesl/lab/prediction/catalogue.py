@@ -31,6 +31,8 @@ GIVEN = {
     "accuracy:A": "a share A of the failures is known (tie-breaking)",
     "aoa:A[:MIX]": "predictions of accuracy A, MIX of the wrong ones false alarms",
 }
+# How far a periodic failure may be from its time, in seconds.
+TOLERANCE = 900.0
 DEFAULT = ("base", "survival", "frailty", "ffp", "learned")
 
 
@@ -100,6 +102,20 @@ def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPr
     if predictor.name == "learned":
         return learned.fit(past, seed=seed)
     return survival.fit(past, frailty=predictor.name == "frailty")
+
+
+def made(predictor: Asked, truth: History, at: float, seed: int) -> ArrayPredictor:
+    """Make a predictor; one that is fitted sees the failures before a time, then observes them all.
+
+    Args:
+        predictor: any.
+        truth: all failures.
+        at: the time, in seconds.
+        seed: of what is random in it.
+    """
+    if not predictor.fitted:
+        return given(predictor, truth, seed)
+    return fit(predictor, truth.until(at), seed, TOLERANCE).observe(truth)
 
 
 def given(predictor: Asked, truth: History, seed: int) -> ArrayPredictor:

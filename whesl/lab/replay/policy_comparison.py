@@ -13,6 +13,7 @@ import numpy as np
 from whesl.lab.cluster import policy_object_loop
 from whesl.lab.cluster.measures import lost, outcome
 from whesl.lab.cluster.simulation import POLICIES, simulate
+from whesl.lab.prediction import catalogue
 from whesl.lab.replay.savings_bootstrap import PerJob, Saving, savings
 from whesl.model.errors import UsageError, WheslError
 
@@ -210,20 +211,13 @@ def predictor(name: str, case: Case, split: float, seed: int) -> Predictor | Non
     Raises:
         UsageError: it cannot be fitted, or its accuracy is no number.
     """
-    from whesl.predict import filtered_failure_prediction, given_accuracy, survival
+    from whesl.predict import filtered_failure_prediction, survival
 
     if name == "none":
         return None
-    if name == "exact":
-        return given_accuracy.exact(case.history)
-    if name.startswith("aoa:"):
-        try:
-            level = float(name[4:])
-        except ValueError:
-            raise UsageError(
-                f"predictor {name!r}: the accuracy is no number", hint="aoa:0.7, for example"
-            ) from None
-        return given_accuracy.of_accuracy(case.history, level, 0.5, seed)
+    one = catalogue.asked(name)
+    if not one.fitted:
+        return catalogue.given(one, case.history, seed)
     known = case.history.until(split)
     if not len(known):
         raise UsageError(

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _ACCEPTED = 'bandwidth = 1.25e9; nodes = 16, or [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
 _MOST = 1_000_000
-# How far a periodic failure may be from its time, in seconds.
-_TOLERANCE = 900.0
 # Bytes a second between two nodes where nothing is said: 10 Gbit/s.
 BANDWIDTH = 1.25e9
 
@@ -121,10 +119,5 @@ def predictor(text: str, truth: History, at: float, seed: int, threshold: float 
     Raises:
         UsageError: there is none of that name, or there is no past to fit it to.
     """
-    one = catalogue.asked(text)
-    found = (
-        catalogue.fit(one, truth.until(at), seed, _TOLERANCE).observe(truth)
-        if one.fitted
-        else catalogue.given(one, truth, seed)
-    )
+    found = catalogue.made(catalogue.asked(text), truth, at, seed)
     return found if threshold is None else found.at_threshold(threshold)
