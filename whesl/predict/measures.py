@@ -159,13 +159,13 @@ def brier(probability: Floats, failed: Flags) -> float:
     return float(np.mean((probability - failed) ** 2))
 
 
-def skill(probability: Floats, failed: Flags, base: float) -> float:
+def skill(probability: Floats, failed: Flags, base: float | Floats) -> float:
     """Return 1 - Brier / Brier of the base rate: above 0 is better than it; NaN where that one is perfect.
 
     Args:
         probability: the answers, from 0 to 1.
         failed: what happened.
-        base: the probability that the past alone gives to every question.
+        base: the probability that the past alone gives to every question, or to each.
     """
     reference = brier(np.full(len(probability), base), failed)
     return 1.0 - brier(probability, failed) / reference if reference > 0 else float("nan")

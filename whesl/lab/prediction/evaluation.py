@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -69,8 +69,64 @@ class Questions(NamedTuple):
     failed: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Score:
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Judged:
+    """How answers did.
+
+    Attributes:
+        brier, log_loss, ranking: see ``whesl.predict.measures``.
+        skill: 1 - Brier / Brier of the base rate of the past.
+        interval: of the skill, 95 %, by drawing times with replacement.
+        alarms: precision, recall, AOA and lead times of answers at or above the threshold.
+        calibration: what was said beside what happened.
+    """
+
+    brier: float
+    log_loss: float
+    ranking: float
+    skill: float
+    interval: tuple[float, float]
+    alarms: Alarms
+    calibration: Calibration
+
+
+def judged(
+    said: Floats,
+    raised: NDArray[np.bool_],
+    questions: Questions,
+    base: float | Floats,
+    history: History,
+    horizon: float,
+    *,
+    seed: int,
+    block: float = _WEEK,
+) -> dict[str, Any]:
+    """Return the fields of ``Judged``.
+
+    Args:
+        said: the answers.
+        raised: those that were alarms.
+        questions: what was asked.
+        base: the base rate of the past, at each question where it changes.
+        history: what happened.
+        horizon: how far the questions look ahead, in seconds.
+        seed: of the interval.
+        block: what is drawn for it, in seconds: failures of such a time are alike.
+    """
+    failed = questions.failed
+    return {
+        "brier": measures.brier(said, failed),
+        "log_loss": measures.log_loss(said, failed),
+        "ranking": measures.ranking(said, failed),
+        "skill": measures.skill(said, failed, base),
+        "interval": _interval(said, questions, base, seed, block),
+        "alarms": measures.alarms(history, questions.node, questions.start, horizon, raised),
+        "calibration": measures.calibration(said, failed),
+    }
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Score(Judged):
     """How a predictor did.
 
     Attributes:
@@ -78,14 +134,9 @@ class Score:
         name: the predictor's, with what was fitted.
         fitted: whether it was fitted to the past, and saw nothing else.
         fit_seconds, ask_seconds: how long the fit and all answers took.
-        brier, log_loss, ranking: see ``whesl.predict.measures``.
-        skill: 1 - Brier / Brier of the base rate of the past.
-        interval: of the skill, 95 %, by drawing weeks with replacement.
         hindsight: the skill against the future's own rate, which nobody knows before, with its interval: what
             is left when a rate that changes is not counted.
         threshold: probabilities at or above it were alarms.
-        alarms: precision, recall, AOA and lead times of these.
-        calibration: what was said beside what happened.
         predictor: the predictor itself, over all of the history.
     """
 
@@ -94,15 +145,8 @@ class Score:
     fitted: bool
     fit_seconds: float
     ask_seconds: float
-    brier: float
-    log_loss: float
-    ranking: float
-    skill: float
-    interval: tuple[float, float]
     hindsight: tuple[float, float, float]
     threshold: float
-    alarms: Alarms
-    calibration: Calibration
     predictor: ArrayPredictor
 
     @property
@@ -252,32 +296,28 @@ def _scored(
     begun = time.perf_counter()
     said = answers(predictor, questions, settings.horizon)
     took = time.perf_counter() - begun
-    failed = questions.failed
-    rate = float(failed.mean())
+    rate = float(questions.failed.mean())
+    hindsight = measures.skill(said, questions.failed, rate)
     return Score(
         asked=one.text,
         name=predictor.name,
         fitted=one.fitted,
         fit_seconds=fitted,
         ask_seconds=took,
-        brier=measures.brier(said, failed),
-        log_loss=measures.log_loss(said, failed),
-        ranking=measures.ranking(said, failed),
-        skill=measures.skill(said, failed, base),
-        interval=_interval(said, questions, base, settings.seed),
-        hindsight=(measures.skill(said, failed, rate), *_interval(said, questions, rate, settings.seed)),
+        hindsight=(hindsight, *_interval(said, questions, rate, settings.seed, _WEEK)),
         threshold=threshold,
-        alarms=measures.alarms(history, questions.node, questions.start, settings.horizon, said >= threshold),
-        calibration=measures.calibration(said, failed),
         predictor=predictor,
+        **judged(said, said >= threshold, questions, base, history, settings.horizon, seed=settings.seed),
     )
 
 
-def _interval(said: Floats, questions: Questions, base: float, seed: int) -> tuple[float, float]:
-    """Return the skill's 95 % interval: weeks are drawn with replacement, since their failures are alike."""
-    _, week = np.unique(np.floor(questions.start / _WEEK), return_inverse=True)
-    own = np.bincount(week, (said - questions.failed) ** 2)
-    plain = np.bincount(week, (base - questions.failed) ** 2)
+def _interval(
+    said: Floats, questions: Questions, base: float | Floats, seed: int, block: float
+) -> tuple[float, float]:
+    """Return the skill's 95 % interval: times are drawn with replacement."""
+    _, number = np.unique(np.floor(questions.start / block), return_inverse=True)
+    own = np.bincount(number, (said - questions.failed) ** 2)
+    plain = np.bincount(number, (base - questions.failed) ** 2)
     drawn = np.random.default_rng(seed).integers(0, len(own), (_DRAWS, len(own)))
     whole = plain[drawn].sum(axis=1)
     skill = 1.0 - own[drawn].sum(axis=1) / np.where(whole > 0, whole, np.nan)

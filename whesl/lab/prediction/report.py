@@ -14,9 +14,11 @@ from whesl.predict.learned import LearnedPredictor
 from whesl.predict.survival import Survival
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    from whesl.lab.prediction.evaluation import Evaluation, Score
+    from whesl.lab.prediction.evaluation import Evaluation, Judged, Score
     from whesl.predict.array_predictor import ArrayPredictor
 
 
@@ -67,21 +69,29 @@ def table(evaluation: Evaluation) -> Table:
             )
         )
     title = "Scores on the future; skill against the base rate of the past, and in hindsight of the future"
-    return Table("scores", title, columns, [[_cell(value) for value in row] for row in rows])
+    return Table("scores", title, columns, [[cell(value) for value in row] for row in rows])
 
 
 def figures(evaluation: Evaluation) -> list[Figure]:
     """Return the calibration plot and the distribution of lead times."""
-    fitted = [one for one in evaluation.scores if one.fitted]
-    drawn = []
-    for one in fitted:
+    return drawn(
+        {one.asked: one for one in evaluation.scores if one.fitted},
+        {one.asked: one for one in evaluation.scores},
+    )
+
+
+def drawn(said: Mapping[str, Judged], warned: Mapping[str, Judged]) -> list[Figure]:
+    """Return a calibration plot of some predictors, and the distribution of the lead times of some."""
+    series = []
+    for name, one in said.items():
         some = (one.calibration.said > 0) & (one.calibration.happened > 0)
         if some.any():
-            said, happened = one.calibration.said[some], one.calibration.happened[some]
-            drawn.append(Series(one.asked, said.tolist(), happened.tolist()))
+            series.append(
+                Series(name, one.calibration.said[some].tolist(), one.calibration.happened[some].tolist())
+            )
     plots = []
-    if drawn:
-        every = [value for one in drawn for value in one.x if isinstance(value, float)]
+    if series:
+        every = [value for one in series for value in one.x if isinstance(value, float)]
         ends = [min(every), max(every)]
         plots.append(
             Figure(
@@ -89,23 +99,24 @@ def figures(evaluation: Evaluation) -> list[Figure]:
                 "What was said and what happened: on the line, a probability is the share that failed",
                 "probability that was said",
                 "share that failed",
-                [*drawn, Series("calibrated", ends, ends, dashed=True)],
+                [*series, Series("calibrated", ends, ends, dashed=True)],
                 log="xy",
             )
         )
-    leads = [one for one in evaluation.scores if len(one.alarms.lead) > 1]
+    share = np.linspace(0, 1, 51)
+    leads = [
+        Series(name, (np.quantile(one.alarms.lead, share) / 3600).tolist(), share.tolist())
+        for name, one in warned.items()
+        if len(one.alarms.lead) > 1
+    ]
     if leads:
-        share = np.linspace(0, 1, 51)
         plots.append(
             Figure(
                 "lead-times",
                 "Time from a failure's first alarm to the failure, of failures that were predicted",
                 "lead time in hours",
                 "share of them with less",
-                [
-                    Series(one.asked, (np.quantile(one.alarms.lead, share) / 3600).tolist(), share.tolist())
-                    for one in leads
-                ],
+                leads,
             )
         )
     return plots
@@ -213,15 +224,13 @@ def _fit(predictor: ArrayPredictor) -> dict[str, Any]:
     return {}
 
 
-def _one(score: Score) -> dict[str, Any]:
+def scored(score: Judged) -> dict[str, Any]:
+    """Return how answers did as JSON has it."""
     lead = score.alarms.lead
     return {
-        "name": score.name,
-        "fitted": score.fitted,
         "brier": score.brier,
         "skill": score.skill,
         "skill_interval": score.interval,
-        "skill_in_hindsight": score.hindsight,
         "log_loss": score.log_loss,
         "auc": score.ranking,
         "calibration_error": score.calibration.error,
@@ -230,23 +239,33 @@ def _one(score: Score) -> dict[str, Any]:
             "happened": score.calibration.happened,
             "questions": score.calibration.questions,
         },
-        "threshold": score.threshold,
         "precision": score.alarms.precision,
         "recall": score.alarms.recall,
-        "f1": score.alarms.f1,
-        "aoa": score.alarms.aoa,
         "alarms": score.alarms.alarms,
         "lead_time": {
             "median": float(np.median(lead)) if len(lead) else None,
             "quartiles": np.quantile(lead, [0.25, 0.75]) if len(lead) else None,
         },
+    }
+
+
+def _one(score: Score) -> dict[str, Any]:
+    return {
+        "name": score.name,
+        "fitted": score.fitted,
+        **scored(score),
+        "skill_in_hindsight": score.hindsight,
+        "threshold": score.threshold,
+        "f1": score.alarms.f1,
+        "aoa": score.alarms.aoa,
         "fit": _fit(score.predictor),
         "fit_seconds": score.fit_seconds,
         "ask_seconds": score.ask_seconds,
     }
 
 
-def _cell(value: object) -> str | int | float | None:
+def cell(value: object) -> str | int | float | None:
+    """Return a figure as a table has it: three digits, nothing for NaN."""
     if isinstance(value, float):
         return None if np.isnan(value) else float(f"{round(value, 9):.3g}")
     return value if isinstance(value, str | int) else None

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whesl.lab.prediction import catalogue
+from whesl.lab.prediction.report import cell, drawn, scored
 from whesl.lab.results.page import Lines, Page, Section
-from whesl.lab.results.table_and_figure import Figure, Series, Table
+from whesl.lab.results.table_and_figure import Table
 from whesl.predict.array_predictor import span
 from whesl.site.history import rolling
 
 if TYPE_CHECKING:
-    from whesl.site.history.rolling import Rolled, Score
+    from whesl.lab.results.table_and_figure import Figure
+    from whesl.site.history.rolling import Rolled
     from whesl.site.history.site_history import SiteHistory
 
 _METHOD = (
@@ -86,10 +87,10 @@ def table(rolled: Rolled, chosen: str) -> Table:
         rows.append(
             [
                 f"{label} *" if name == chosen else label,
-                *map(_cell, (one.brier, 100 * one.skill, 100 * one.interval[0], 100 * one.interval[1])),
-                *map(_cell, (one.ranking, one.calibration.error, one.alarms.precision, one.alarms.recall)),
+                *map(cell, (one.brier, 100 * one.skill, 100 * one.interval[0], 100 * one.interval[1])),
+                *map(cell, (one.ranking, one.calibration.error, one.alarms.precision, one.alarms.recall)),
                 one.alarms.alarms,
-                _cell(lead),
+                cell(lead),
             ]
         )
     return Table("scores", "Scores on the last weeks; * is the one that would be used", columns, rows)
@@ -97,35 +98,8 @@ def table(rolled: Rolled, chosen: str) -> Table:
 
 def figures(rolled: Rolled, chosen: str) -> list[Figure]:
     """Return calibration and lead times of the predictor that would be used."""
-    score = rolled.scores[chosen]
-    some = (score.calibration.said > 0) & (score.calibration.happened > 0)
-    said, happened = score.calibration.said[some].tolist(), score.calibration.happened[some].tolist()
-    found = []
-    if said:
-        ends = [min(*said, *happened), max(*said, *happened)]
-        found.append(
-            Figure(
-                "calibration",
-                "What was said and what happened: on the line, a probability is the share that failed",
-                "probability that was said",
-                "share that failed",
-                [Series(chosen, said, happened), Series("calibrated", ends, ends, dashed=True)],
-                log="xy",
-            )
-        )
-    if len(score.alarms.lead) > 1:
-        share = np.linspace(0, 1, 51)
-        times = (np.quantile(score.alarms.lead, share) / 3600).tolist()
-        found.append(
-            Figure(
-                "lead-times",
-                "Time from a failure's first alarm to the failure",
-                "lead time in hours",
-                "share of predicted failures with less",
-                [Series(chosen, times, share.tolist())],
-            )
-        )
-    return found
+    one = {chosen: rolled.scores[chosen]}
+    return drawn(one, one)
 
 
 def page(found: SiteHistory, rolled: Rolled, chosen: str, why: str) -> Page:
@@ -182,37 +156,10 @@ def summary(found: SiteHistory, rolled: Rolled, chosen: str, why: str) -> dict[s
         "beats_the_base_rate": rolled.scores[chosen].better if chosen in rolled.scores else False,
         "verdict": verdict(rolled, chosen),
         "could_not_be_fitted": rolled.failed,
-        "predictors": {name: _one(one) for name, one in rolled.scores.items()},
-    }
-
-
-def _one(score: Score) -> dict[str, Any]:
-    lead = score.alarms.lead
-    return {
-        "brier": score.brier,
-        "skill": score.skill,
-        "skill_interval": score.interval,
-        "beats_the_base_rate": score.better,
-        "auc": score.ranking,
-        "log_loss": score.log_loss,
-        "calibration_error": score.calibration.error,
-        "calibration": {
-            "said": score.calibration.said,
-            "happened": score.calibration.happened,
-            "questions": score.calibration.questions,
-        },
-        "precision": score.alarms.precision,
-        "recall": score.alarms.recall,
-        "alarms": score.alarms.alarms,
-        "lead_time": {
-            "median": float(np.median(lead)) if len(lead) else None,
-            "quartiles": np.quantile(lead, [0.25, 0.75]) if len(lead) else None,
+        "predictors": {
+            name: scored(one) | {"beats_the_base_rate": one.better} for name, one in rolled.scores.items()
         },
     }
-
-
-def _cell(value: float | None) -> float | None:
-    return None if value is None or math.isnan(value) else float(f"{round(value, 9):.3g}")
 
 
 def _day(seconds: float) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.prediction import catalogue
-from whesl.lab.prediction.evaluation import Questions, Settings, answers, ask
+from whesl.lab.prediction.evaluation import Judged, Questions, Settings, answers, ask, judged
 from whesl.model.errors import WheslError
 from whesl.predict import measures, signs
 from whesl.site.history import prior
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.failure_history import History
-    from whesl.predict.measures import Alarms, Calibration
     from whesl.predict.signs import Signs
 
     Floats = NDArray[np.float64]
@@ -39,7 +38,6 @@ ENOUGH = 10  # failures below which nothing is said to be beyond chance
 _MOST = 200_000  # questions of one origin; of more, moments are left out evenly
 _LEARN = 20  # failures that a learned predictor needs
 _DAY = 86400.0
-_DRAWS = 2000
 _LONG = 12  # weeks from which on whole weeks are drawn for intervals, else days
 
 
@@ -78,25 +76,15 @@ def plan(history: History, weeks: float, *, horizon: float = 86400.0, steps: int
     return Plan(origins, history.finish, horizon, horizon / 4.0, seed)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Score:
-    """How a predictor did.
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Score(Judged):
+    """How a predictor did; the base rate is the one known at each origin.
 
     Attributes:
         predictor: its name.
-        brier, skill, interval: Brier's score; 1 - it / that of the base rate known at each origin; 95 %.
-        ranking, log_loss, calibration: see ``whesl.predict.measures``.
-        alarms: precision, recall and lead times of answers at or above the threshold.
     """
 
     predictor: str
-    brier: float
-    skill: float
-    interval: tuple[float, float]
-    ranking: float
-    log_loss: float
-    calibration: Calibration
-    alarms: Alarms
 
     @property
     def better(self) -> bool:
@@ -158,7 +146,7 @@ def fitted(name: str, past: History, seen: Signs, seed: int) -> ArrayPredictor:
     if plain == PRIOR:
         base: ArrayPredictor = prior.fit(past)
     else:
-        base = catalogue.fit(catalogue.asked(plain), past, seed, 900.0)
+        base = catalogue.fit(catalogue.asked(plain), past, seed, catalogue.TOLERANCE)
     return signs.fit(base, past, seen) if name.endswith(SIGNS) else base
 
 
@@ -257,30 +245,10 @@ def _score(
     history: History,
     what: Plan,
 ) -> Score:
-    plain = float(np.mean((base - every.failed) ** 2))
-    brier = measures.brier(said, every.failed)
-    return Score(
-        name,
-        brier,
-        1.0 - brier / plain if plain > 0 else math.nan,
-        _interval(said, every, base, what.seed),
-        measures.ranking(said, every.failed),
-        measures.log_loss(said, every.failed),
-        measures.calibration(said, every.failed),
-        measures.alarms(history, every.node, every.start, what.horizon, raised),
-    )
-
-
-def _interval(said: Floats, every: Questions, base: Floats, seed: int) -> tuple[float, float]:
-    """Return the skill's 95 % interval: days, or weeks of a long time, are drawn with replacement.
-
-    Questions of one day share their failures, so that they cannot be drawn one by one.
-    """
+    # Questions of one day share their failures, so that they cannot be drawn one by one.
     weeks = float(np.ptp(every.start)) / (7 * _DAY)
-    _, block = np.unique(every.start // (7 * _DAY if weeks >= _LONG else _DAY), return_inverse=True)
-    own = np.bincount(block, (said - every.failed) ** 2)
-    plain = np.bincount(block, (base - every.failed) ** 2)
-    drawn = np.random.default_rng(seed).integers(0, len(own), (_DRAWS, len(own)))
-    skill = 1.0 - own[drawn].sum(axis=1) / np.maximum(plain[drawn].sum(axis=1), 1e-300)
-    low, high = np.quantile(skill, [0.025, 0.975])
-    return float(low), float(high)
+    block = 7 * _DAY if weeks >= _LONG else _DAY
+    return Score(
+        predictor=name,
+        **judged(said, raised, every, base, history, what.horizon, seed=what.seed, block=block),
+    )
