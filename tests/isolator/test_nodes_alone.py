@@ -13,7 +13,7 @@ from tests import waiting
 from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
 from whesl.agents.blocking_call_worker import Worker
-from whesl.agents.fencing import fence_confirmation, isolator_host_fencing
+from whesl.agents.fencing import attempt_processes, fence_confirmation, isolator_host_fencing
 from whesl.isolator.core.events_and_commands import (
     Event,
     KillAttempt,
@@ -202,9 +202,9 @@ class Killer:
         self._strange = strange
         self._launchers = launchers
 
-    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> isolator_host_fencing.Killed:
+    def __call__(self, *_: object, steps: tuple[str, ...] = (), **__: object) -> attempt_processes.Killing:
         self.steps.append(steps)
-        return isolator_host_fencing.Killed(
+        return attempt_processes.Killing(
             count=1,
             left=[],
             open_files=(),

@@ -20,9 +20,10 @@ from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes
 from whesl.agents.job_suspension import HeldSilence, Suspension
 from whesl.agents.lease_responder_supervisor import Leases, listen
-from whesl.agents.liveness import Fact, NodeEnded, NodeFenced, NodeRuns, NodeStacks, NodeUp, Silence
+from whesl.agents.liveness import NodeLost, NodeUp, Silence
 from whesl.agents.messages import (
     FROM_AGENT,
+    Beat,
     Carrier,
     FindProgram,
     FromAgent,
@@ -32,16 +33,14 @@ from whesl.agents.messages import (
     LeaseEndNoted,
     Leave,
     LinkFile,
-    ProgramFound,
     ReadStacks,
     SignalProcesses,
-    Stacks,
     ToAgent,
 )
 from whesl.model import decode_errors, file_retry
 from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.port import Allocation, Step, StepRequest
-from whesl.wire.agent_link import LinkServer, PeerFound, PeerLost
+from whesl.wire.agent_link import LinkServer, PeerFound, PeerLost, Received
 from whesl.wire.allowed_ports import allowed
 from whesl.wire.curve_sockets import BindError
 from whesl.wire.keys import LinkKeys
@@ -55,6 +54,10 @@ LOOK_AGAIN = 0.02  # seconds, while a connection has closed or the responder is 
 STALE = 0.5  # seconds by which a responder that runs is behind at most
 LEAVE_LIMIT = 1.0  # seconds until agents that were told to leave are killed
 
+# What has happened: an agent is there or lost, or says what was asked of it, or that it had to end something.
+Said = Received[FromAgent | ToAgent]
+Fact = NodeUp | NodeLost | Said
+
 
 class _Adopted:
     """A step that an earlier isolator started, as far as it can be seen from here."""
@@ -66,6 +69,16 @@ class _Adopted:
     def poll(self) -> int | None:
         """Return None while it runs; how it ended is not known."""
         return None if attempt_processes.alive(self.pid, self._carrier.started) else 0
+
+
+class _LeaseSilence(Silence):
+    """Silence in which a lease is over only once the responder will extend it no more."""
+
+    leases: Leases
+    listened = 0.0  # until when the responder has run
+
+    def lease_over(self, node: str, now: float) -> bool:
+        return super().lease_over(node, min(now, self.listened)) and self.leases.given_up(node)
 
 
 class Agents:
@@ -100,7 +113,7 @@ class Agents:
         self._link = link
         self._allocation = allocation
         self._nodes = nodes
-        self.silence = Silence(nodes, limit)
+        self.silence = _LeaseSilence(nodes, limit)
         self._suspension = suspension or Suspension(allocation)
         self._held_silence = HeldSilence(self._suspension, limit)
         self._steps: list[Step] = []
@@ -116,7 +129,6 @@ class Agents:
         self._closing: set[str] = set()  # whose connection to this process has closed
         self._requests: dict[tuple[str, str], Kill] = {}  # by node and token, until they are answered
         self._held: SignalProcesses | None = None
-        self._listened = 0.0  # until when the responder has run
         self._look_again: float | None = None
         self._polled = now
         old = decode_errors.load(link, LinkFile)
@@ -136,7 +148,7 @@ class Agents:
             self._server = _listening(keys)
         if old is None:
             listening = _lease_listening()
-        self.leases = Leases(nodes, keys, listening, old)
+        self.leases = self.silence.leases = Leases(nodes, keys, listening, old)
         self._file = LinkFile(
             hosts=addresses(own_node),
             port=self._server.port,
@@ -236,7 +248,7 @@ class Agents:
                 if event.peer in self.leases.table:
                     self._closing.add(event.peer)
             else:
-                facts += self._message(event.peer, event.message, now)
+                facts += self._message(event, now)
         facts += self._read_leases(now)
         for call in self._witness.results():
             call()
@@ -244,7 +256,7 @@ class Agents:
             self._witnessed(*self._seen.pop(), now)
         running = [step for step in self._steps if step.poll() is None]
         over = len(running) < len(self._steps)
-        listened = -math.inf if self._held_silence.now(now) else self._listened
+        listened = -math.inf if self._held_silence.now(now) else self.silence.listened
         for fact in self.silence.lost(now, step_over=over, listened=listened):
             facts.append(fact)
             if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):
@@ -278,43 +290,22 @@ class Agents:
             self._write_down()
         table = self.leases.table
         facts: list[Fact] = []
-        self._listened = table.tick
+        self.silence.listened = table.tick
         self.silence.began(table.since or now)
         for node in self._nodes:
             if not table.refused(node) and self.silence.answered(node, table.answered(node)):
                 facts.append(NodeUp(node))
         if self._suspension.present:
             self.silence.began(now)
-        self._held_silence.note(self.silence.doubted(min(now, self._listened)), now)
+        self._held_silence.note(self.silence.doubted(min(now, self.silence.listened)), now)
         # A connection that closes while the one to the responder stays is no sign of anything. What a dead
         # node has sent before may still be answered, so this is looked at as long as it is closed.
         for node in self._closing:
             if not table.connected(node):
                 self.silence.closed(node, now)
         undecided = any(self.silence.closed_since(node) is None for node in self._closing)
-        self._look_again = now + LOOK_AGAIN if undecided or self._listened + STALE < now else None
+        self._look_again = now + LOOK_AGAIN if undecided or self.silence.listened + STALE < now else None
         return facts
-
-    def lease_over(self, node: str, now: float) -> bool:
-        """Whether a node's agent must have ended the attempt by itself, and will extend its lease no more."""
-        now = min(now, self._listened)
-        return self.silence.lease_over(node, now) and self.leases.given_up(node)
-
-    def present(self, node: str) -> bool:
-        """Whether a node's agent was heard of and is not lost."""
-        return self.silence.present(node)
-
-    def is_lost(self, node: str) -> bool:
-        """Whether a node counts as lost."""
-        return self.silence.is_lost(node)
-
-    def is_dead(self, node: str) -> bool:
-        """Whether nothing can run on a node any more."""
-        return self.silence.is_dead(node)
-
-    def unheld(self, node: str) -> bool:
-        """Whether a node lived on without an agent, so that no lease ends anything there."""
-        return self.silence.unheld(node)
 
     def _look(self, node: str) -> None:
         """Ask the second witness; the answer comes with a later ``poll``, or never."""
@@ -329,7 +320,8 @@ class Agents:
             LOG.debug("the daemon of %s could not be observed: %s", node, error)
             return None
 
-    def _message(self, node: str, message: FromAgent | ToAgent, now: float) -> list[Fact]:
+    def _message(self, said: Said, now: float) -> list[Fact]:
+        node, message = said.peer, said.message
         back: list[Fact] = []
         # While its lease is given up, a living agent has to end the attempt before its node is used again.
         if node in self.leases.table and not self.leases.table.refused(node):
@@ -338,18 +330,14 @@ class Agents:
             self._server.send(node, LeaseEndNoted(number=message.number))
             if (node, message.number) not in self._ends:
                 self._ends.add((node, message.number))
-                back.append(NodeEnded(node, message.seconds, message.count, message.attempts))
+                back.append(said)
         elif isinstance(message, Killed):
             request = self._requests.get((node, message.token))
             if request is not None and request.number == message.number:
                 del self._requests[node, message.token]
-            back.append(
-                NodeFenced(node, message.token, message.count, message.left, message.number, message.strange)
-            )
-        elif isinstance(message, Stacks):
-            back.append(NodeStacks(node, message.token, message.text, message.stuck))
-        elif isinstance(message, ProgramFound):
-            back.append(NodeRuns(node, message.token))
+            back.append(said)
+        elif not isinstance(message, Beat):
+            back.append(said)
         return back
 
     def kill(self, node: str, token: str, number: int = 0, steps: tuple[str, ...] = ()) -> bool:

@@ -34,51 +34,6 @@ class NodeLost(msgspec.Struct, frozen=True):
     reason: str
 
 
-class NodeFenced(msgspec.Struct, frozen=True):
-    """An agent killed an attempt's processes; ``left`` of them withstood.
-
-    ``strange``: see ``agents.messages.Killed``.
-    """
-
-    node: str
-    token: str
-    count: int
-    left: int
-    number: int = 0
-    strange: tuple[str, ...] = ()
-
-
-class NodeEnded(msgspec.Struct, frozen=True):
-    """An agent has killed ``count`` processes of the task, since nobody answered it for so many seconds.
-
-    ``attempts``: those that they belonged to.
-    """
-
-    node: str
-    seconds: float
-    count: int
-    attempts: tuple[int, ...] = ()
-
-
-class NodeStacks(msgspec.Struct, frozen=True):
-    """Stacks from one node, and which processes cannot run there."""
-
-    node: str
-    token: str
-    text: str
-    stuck: str = ""
-
-
-class NodeRuns(msgspec.Struct, frozen=True):
-    """A process of an attempt's program is on a node."""
-
-    node: str
-    token: str
-
-
-Fact = NodeUp | NodeLost | NodeFenced | NodeEnded | NodeStacks | NodeRuns
-
-
 class _Peer(msgspec.Struct):
     heard: float = 0.0  # when its last heartbeat came, 0: never
     closed: float | None = None  # when its connection closed

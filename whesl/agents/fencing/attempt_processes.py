@@ -92,7 +92,7 @@ class Killing(msgspec.Struct, frozen=True, kw_only=True):
     """How many processes were killed, what is left, and whether launchers ended of which nobody was told.
 
     ``forced``: a launcher that ends by itself had to be killed. ``launchers``: the numbers of those that were
-    there. ``strange``: as in ``Look``, at the end.
+    there. ``strange``: as in ``Look``, at the end. ``open_files``: what was open for writing.
     """
 
     count: int
@@ -101,6 +101,7 @@ class Killing(msgspec.Struct, frozen=True, kw_only=True):
     forced: bool = False
     launchers: tuple[int, ...] = ()
     strange: tuple[str, ...] = ()
+    open_files: tuple[bytes, ...] = ()
 
 
 def read(pid: int) -> Process | None:

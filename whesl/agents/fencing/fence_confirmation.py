@@ -9,38 +9,13 @@ One that was seen to live after its agent had gone has no lease: another agent h
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
-from whesl.agents.liveness import LEASE_MARGIN
+from whesl.agents.liveness import LEASE_MARGIN, Silence
 
 # A present agent's own limit for killing is shorter; this one is for answers that were lost.
 ANSWER_LIMIT = 15.0
 # Agents that have never spoken may still be starting: as long as this, or as any other silence may last.
 START_PATIENCE = 5.0
-
-
-class Presence(Protocol):
-    """What fencing asks about a node's agent."""
-
-    def present(self, node: str) -> bool:
-        """Whether the agent can be asked."""
-        ...
-
-    def is_lost(self, node: str) -> bool:
-        """Whether the node counts as lost."""
-        ...
-
-    def is_dead(self, node: str) -> bool:
-        """Whether nothing can run on the node any more."""
-        ...
-
-    def lease_over(self, node: str, now: float) -> bool:
-        """Whether the agent must have killed the attempt by itself."""
-        ...
-
-    def unheld(self, node: str) -> bool:
-        """Whether the node lived on without an agent, so that no lease ends anything there."""
-        ...
 
 
 class Fence:
@@ -139,22 +114,22 @@ class Fence:
             if left:
                 self.failed.append(f"{left} processes on {node}")
 
-    def check(self, presence: Presence, now: float) -> None:
+    def check(self, silence: Silence, now: float) -> None:
         """Give up on nodes that surely hold nothing any more.
 
         Args:
-            presence: of the agents.
+            silence: of the agents.
             now: monotonic seconds.
         """
         for node in self.waiting:
-            if presence.is_lost(node):
-                if presence.is_dead(node) or presence.lease_over(node, now):
+            if silence.is_lost(node):
+                if silence.is_dead(node) or silence.lease_over(node, now):
                     del self._waiting[node]
                     self.unreachable.append(node)
-                elif presence.unheld(node) and now > self.began + self._answer_limit:
+                elif silence.unheld(node) and now > self.began + self._answer_limit:
                     del self._waiting[node]
                     self.failed.append(f"{node} lived on without an agent, so what runs there was not ended")
-            elif presence.present(node):
+            elif silence.present(node):
                 if now > self.began + self._answer_limit:
                     del self._waiting[node]
                     self.failed.append(f"{node} did not answer")

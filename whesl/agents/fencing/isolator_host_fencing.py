@@ -14,18 +14,6 @@ from whesl.operations.relocation.named_and_open_files import open_for_writing
 STACKS_LIMIT = 5.0
 
 
-class Killed(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done; the fields are ``processes.Killing``'s, ``open_files`` what was open for writing."""
-
-    count: int
-    left: list[str]
-    open_files: tuple[bytes, ...]
-    spared: bool
-    forced: bool
-    launchers: tuple[int, ...]
-    strange: tuple[str, ...]
-
-
 def kill(
     token: str,
     runner: int | None = None,
@@ -35,7 +23,7 @@ def kill(
     gentle: bool = False,
     patience: float = 0.0,
     launchers_ended: Callable[[], None] | None = None,
-) -> Killed:
+) -> attempt_processes.Killing:
     """Kill an attempt here.
 
     Args:
@@ -53,15 +41,7 @@ def kill(
     done = attempt_processes.kill_all(
         token, runner, steps=steps, patience=patience, launchers_ended=launchers_ended
     )
-    return Killed(
-        count=done.count,
-        left=[f"{process.name} ({process.pid})" for process in done.left],
-        open_files=tuple(files),
-        spared=done.spared,
-        forced=done.forced,
-        launchers=done.launchers,
-        strange=done.strange,
-    )
+    return msgspec.structs.replace(done, open_files=tuple(files))
 
 
 def stacks(node: str, token: str, runner: int | None) -> tuple[str, str]:

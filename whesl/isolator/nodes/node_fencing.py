@@ -10,20 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import zmq
 
+from whesl.agents import messages
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import isolator_host_fencing
+from whesl.agents.fencing.attempt_processes import Killing
 from whesl.agents.fencing.attempt_signals import HeldSignal
 from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.job_suspension import Suspension
-from whesl.agents.liveness import (
-    NodeEnded,
-    NodeFenced,
-    NodeLost,
-    NodeRuns,
-    NodeStacks,
-    NodeUp,
-    Silence,
-)
+from whesl.agents.liveness import NodeLost, NodeUp, Silence
 from whesl.isolator.core.events_and_commands import (
     CollectEvidence,
     Event,
@@ -173,17 +167,8 @@ class Nodes:
             elif isinstance(fact, NodeUp):
                 self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
                 self._came_back(fact.node)
-            elif isinstance(fact, NodeEnded):
-                reason = f"the agent on {fact.node} killed {fact.count} processes of the task: nobody on "
-                reason += f"{self._job.setup.own_node} had answered it for {fact.seconds:.1f} s"
-                self._feed(LeaseEnded(node=fact.node, reason=reason, attempts=fact.attempts))
-            elif isinstance(fact, NodeFenced):
-                if self._fence is not None and fact.token == self._fence.token:
-                    self._fence.answered(fact.node, fact.count, fact.left, fact.number, fact.strange)
-            elif isinstance(fact, NodeRuns):
-                self._probe.seen(fact.token, fact.node)
             else:
-                self._took_stacks(fact)
+                self._hear_agent(fact.peer, fact.message)
         self._probe.poll(now)
         self._held_signal.poll(now)
         if self._stacks is not None and now >= self._stacks.deadline:
@@ -191,6 +176,19 @@ class Nodes:
         if self._remote and now >= self._ask_at and not self._asking:
             self._ask(now)
         self._check_fence(now)
+
+    def _hear_agent(self, node: str, said: messages.FromAgent | messages.ToAgent) -> None:
+        if isinstance(said, messages.LeaseEnded):
+            reason = f"the agent on {node} killed {said.count} processes of the task: nobody on "
+            reason += f"{self._job.setup.own_node} had answered it for {said.seconds:.1f} s"
+            self._feed(LeaseEnded(node=node, reason=reason, attempts=said.attempts))
+        elif isinstance(said, messages.Killed):
+            if self._fence is not None and said.token == self._fence.token:
+                self._fence.answered(node, said.count, said.left, said.number, said.strange)
+        elif isinstance(said, messages.ProgramFound):
+            self._probe.seen(said.token, node)
+        elif isinstance(said, messages.Stacks):
+            self._took_stacks(node, said)
 
     def stopped(self, now: float) -> None:
         """Note that this process did not run until now."""
@@ -313,7 +311,7 @@ class Nodes:
             for node in self._remote:
                 self._agents.kill(node, token)
 
-        def then(result: isolator_host_fencing.Killed) -> None:
+        def then(result: Killing) -> None:
             self._note(fence, result)
             now = time.monotonic()
             if result.spared:
@@ -332,7 +330,7 @@ class Nodes:
         # It would wait for the ranks of a lost node; a spare has none.
         patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
 
-        def kill() -> isolator_host_fencing.Killed:
+        def kill() -> Killing:
             killed = isolator_host_fencing.kill(
                 token,
                 runner,
@@ -356,11 +354,10 @@ class Nodes:
             for node in fence.again(now):
                 self._agents.kill(node, fence.token, fence.number, fence.steps)
 
-    def _note(self, fence: Fence, result: isolator_host_fencing.Killed) -> None:
+    def _note(self, fence: Fence, result: Killing) -> None:
         fence.launchers.update(result.launchers)
-        fence.local(
-            result.count, result.left, result.open_files, forced=result.forced, strange=result.strange
-        )
+        left = [f"{process.name} ({process.pid})" for process in result.left]
+        fence.local(result.count, left, result.open_files, forced=result.forced, strange=result.strange)
 
     def _ask_whose(self, fence: Fence) -> bool:
         """Ask the resource manager whether strange steps are the attempt's; False where that is no question.
@@ -388,7 +385,7 @@ class Nodes:
                 self._worker.submit(lambda: isolator_host_fencing.kill(fence.token, steps=fence.steps), here)
             self._check_fence(time.monotonic())
 
-        def here(result: isolator_host_fencing.Killed) -> None:
+        def here(result: Killing) -> None:
             self._note(fence, result)
             self._check_fence(time.monotonic())
 
@@ -400,7 +397,7 @@ class Nodes:
         if fence is None:
             self._check_at = None
             return
-        fence.check(self._agents or self._silence, now)
+        fence.check(self._silence, now)
         if not fence.over or self._ask_whose(fence):
             if not fence.here and now >= fence.asked + REPEAT:
                 # What a launcher that is let end was about to start has to die, or it would not end.
@@ -452,14 +449,14 @@ class Nodes:
 
         self._worker.submit(lambda: isolator_host_fencing.stacks(own, token, runner), then)
 
-    def _took_stacks(self, fact: NodeStacks) -> None:
+    def _took_stacks(self, node: str, said: messages.Stacks) -> None:
         stacks = self._stacks
-        if stacks is None or fact.token != stacks.token or fact.node not in stacks.waiting:
+        if stacks is None or said.token != stacks.token or node not in stacks.waiting:
             return
-        stacks.waiting.discard(fact.node)
-        stacks.texts.append(f"on {fact.node}:\n{fact.text}")
-        if fact.stuck:
-            stacks.stuck[fact.node] = fact.stuck
+        stacks.waiting.discard(node)
+        stacks.texts.append(f"on {node}:\n{said.text}")
+        if said.stuck:
+            stacks.stuck[node] = said.stuck
         if stacks.here and not stacks.waiting:
             self._stacks_done()
 
