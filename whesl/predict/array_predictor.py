@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from whesl.predict.port import Prediction
 if TYPE_CHECKING:
     from whesl.predict.failure_history import History
     from whesl.predict.port import Flags, Floats, Nodes
+
+
+Own = TypeVar("Own", bound="ArrayPredictor")
 
 
 class ArrayPredictor(ABC):
@@ -50,9 +54,12 @@ class ArrayPredictor(ABC):
     def observe(self, failures: History) -> ArrayPredictor:
         """Return the same predictor with a longer history; see ``whesl.predict.port``."""
 
-    @abstractmethod
-    def at_threshold(self, threshold: float) -> ArrayPredictor:
+    def at_threshold(self: Own, threshold: float) -> Own:
         """Return the same predictor that says yes at another probability, from 0 to 1."""
+        other = copy.copy(self)
+        ArrayPredictor.__init__(other, self.name, self.nodes, threshold)
+        other.__dict__.pop("_arrays", None)
+        return other
 
     @cached_property
     def _arrays(self) -> Compiled:

@@ -88,10 +88,6 @@ class Filtered(ArrayPredictor):
         """Return the same predictor with a longer history; see the port."""
         return Filtered(self.rest, self.found, failures, self.tolerance, self.threshold)
 
-    def at_threshold(self, threshold: float) -> Filtered:
-        """Return the same predictor that says yes at another probability, from 0 to 1."""
-        return Filtered(self.rest, self.found, self.history, self.tolerance, threshold)
-
 
 def fit(
     history: History,

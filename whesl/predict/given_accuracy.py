@@ -75,10 +75,6 @@ class Given(ArrayPredictor):
         """Return itself: the predictions are made of the whole trace already."""
         return self
 
-    def at_threshold(self, threshold: float) -> Given:
-        """Return the same predictor that says yes at another probability, from 0 to 1."""
-        return Given(self.name, self.nodes, self.node, self.time, self.chance, threshold)
-
 
 def none(nodes: int) -> Given:
     """Return the predictor that never expects a failure.

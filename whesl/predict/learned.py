@@ -166,10 +166,6 @@ class LearnedPredictor(ArrayPredictor):
         """Return the same predictor with a longer history; see the port."""
         return LearnedPredictor(self.model, failures, self.threshold)
 
-    def at_threshold(self, threshold: float) -> LearnedPredictor:
-        """Return the same predictor that says yes at another probability, from 0 to 1."""
-        return LearnedPredictor(self.model, self.history, threshold)
-
 
 def fit(
     history: History,

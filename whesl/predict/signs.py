@@ -194,10 +194,6 @@ class Signed(ArrayPredictor):
         """Return the same predictor with a longer history; see the port."""
         return Signed(self.base.observe(failures), self.seen, self.factor, self.window, self.threshold)
 
-    def at_threshold(self, threshold: float) -> Signed:
-        """Return the same predictor that says yes at another probability, from 0 to 1."""
-        return Signed(self.base, self.seen, self.factor, self.window, threshold)
-
 
 def fit(base: ArrayPredictor, history: History, seen: Signs, *, window: float = WINDOW) -> Signed:
     """Learn what each kind of sign says.

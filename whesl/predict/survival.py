@@ -101,10 +101,6 @@ class Survival(ArrayPredictor):
         """Return the same predictor with a longer history; see the port."""
         return Survival(self.name, self.fitted, failures, self.threshold)
 
-    def at_threshold(self, threshold: float) -> Survival:
-        """Return the same predictor that says yes at another probability, from 0 to 1."""
-        return Survival(self.name, self.fitted, self.history, threshold)
-
 
 def fit(
     history: History,
