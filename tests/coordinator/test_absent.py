@@ -9,9 +9,9 @@ import pytest
 from tests.coordinator.world import FULL, World
 from tests.journals import of_daemon
 from whesl.coordinator.client import offline_welcome
-from whesl.coordinator.client.journal_state import journal_file
 from whesl.isolator.offline_configuration import read_configuration
 from whesl.journal import Journal
+from whesl.model import home as places
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import TransientError
 from whesl.model.outcomes import RecoveryOutcome
@@ -19,7 +19,6 @@ from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.wire.client import CoordinatorClient
 from whesl.wire.messages import AnyMessage, Finished, RecoveryDone, Register
-from whesl.wire.spool import spool
 
 MOVED = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
 DONE = RecoveryDone(
@@ -67,7 +66,7 @@ class TestFiles:
         return whesl_home
 
     def test_journal_and_spool_are_read_and_left_as_they_are(self, home: Path, world: World) -> None:
-        with Journal(journal_file(home)) as journal:
+        with Journal(places.coordinator_journal(home)) as journal:
             for kind, data, time in world.journal:
                 journal.append(kind, of_daemon(kind, data), time)
         client = CoordinatorClient(home, "w/a")
@@ -78,15 +77,15 @@ class TestFiles:
         read = read_configuration(STARTS)
         assert read.welcome is not None, read.reason
         assert read.welcome.configuration == MOVED
-        assert len(list(spool(home).iterdir())) == 1
-        with Journal(journal_file(home), read_only=True) as journal:
+        assert len(list(places.spool(home).iterdir())) == 1
+        with Journal(places.coordinator_journal(home), read_only=True) as journal:
             assert len(list(journal.read())) == len(world.journal)
 
     def test_without_a_journal_it_says_so(self, home: Path) -> None:
         assert read_configuration(STARTS).reason == "the coordinator has no journal"
 
     def test_a_damaged_journal_is_no_answer(self, home: Path, world: World) -> None:
-        journal_file(home).write_bytes(b"no journal" * 1000)
+        places.coordinator_journal(home).write_bytes(b"no journal" * 1000)
         with pytest.raises(TransientError, match="journal"):
             offline_welcome.read(home, STARTS, world.now)
         assert "journal" in read_configuration(STARTS).reason

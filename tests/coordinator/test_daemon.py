@@ -31,13 +31,14 @@ from whesl.esl.spec import (
     Spec,
 )
 from whesl.journal import JournalError
+from whesl.model import home as places
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import UsageError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import TaskState
 from whesl.wire.client import CoordinatorClient, request
-from whesl.wire.endpoint import endpoint_file, read_endpoint, write_endpoint
+from whesl.wire.endpoint import read_endpoint, write_endpoint
 from whesl.wire.keys import private_directory
 from whesl.wire.messages import (
     AnyMessage,
@@ -335,7 +336,7 @@ def test_nothing_is_decided_while_the_journal_cannot_be_written(
         assert sum(kind == "registered" for kind, _ in journal(home)) == 1
     finally:
         # No process of its own: nobody must be told to end it.
-        endpoint_file(home).unlink()
+        places.endpoint(home).unlink()
         daemon._journal.close()
         daemon._server.close()
 

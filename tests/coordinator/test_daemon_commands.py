@@ -23,6 +23,7 @@ from tests.waiting import until
 from whesl.coordinator.client import start
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import Owner
+from whesl.model import home as places
 from whesl.model.states import TaskState
 from whesl.testing.faults import tmpfs
 from whesl.testing.free_ports import free_port
@@ -92,18 +93,18 @@ class TestCommandLine:
         """Where locks hold on one host alone, or a server keeps them, nobody else knows that it is dead."""
         private_directory(home / "coordinator")
         dead = Owner(host="elsewhere", boot="b", pid=1, started=1)
-        kept = takeover_lock.take(str(start.lock_file(home)), dead)
+        kept = takeover_lock.take(str(places.coordinator_lock(home)), dead)
         told = whesl("coordinator", "start")
         assert told.returncode != 0 and "process 1 on elsewhere" in told.stderr
         assert whesl("coordinator", "start", "--take-over").returncode == 0
-        assert takeover_lock.lost(str(start.lock_file(home)), dead.epoch)
+        assert takeover_lock.lost(str(places.coordinator_lock(home)), dead.epoch)
         os.close(kept)
 
     def test_one_that_was_taken_over_ends(self, home: Path) -> None:
         found = start.ensure_running(home)
-        owner = takeover_lock.holder(str(start.lock_file(home)))
+        owner = takeover_lock.holder(str(places.coordinator_lock(home)))
         assert owner is not None
-        taken = takeover_lock.break_lock(str(start.lock_file(home)), owner, takeover_lock.owned())
+        taken = takeover_lock.break_lock(str(places.coordinator_lock(home)), owner, takeover_lock.owned())
         assert taken is not None
         until(lambda: start._surely_gone(found), "the old one's end", 30)
         takeover_lock.release(taken)

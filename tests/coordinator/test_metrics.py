@@ -28,6 +28,7 @@ from whesl.coordinator.client import start
 from whesl.coordinator.core.state import State
 from whesl.coordinator.counters import MOST_NAMES, OTHER, Figures, Snapshot
 from whesl.coordinator.metrics import LatestSnapshot, families
+from whesl.model import home as places
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
@@ -257,7 +258,7 @@ def test_a_port_that_is_taken_stops_no_recovery(home: Path) -> None:
     assert told.returncode == 1
     assert f"serves no metrics on 127.0.0.1:{port}" in told.stderr
     assert start.running(home) is not None
-    assert "metrics cannot be served" in start.log_file(home).read_text()
+    assert "metrics cannot be served" in places.coordinator_log(home).read_text()
 
 
 def test_refused_before_anything_is_started(home: Path) -> None:

@@ -15,6 +15,7 @@ from whesl.coordinator.client import start
 from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.storage.background_snapshots import Limits
 from whesl.journal import Journal, snapshot
+from whesl.model import home as places
 from whesl.model.states import TaskState
 from whesl.wire.messages import Finished, Welcome
 
@@ -55,7 +56,7 @@ def test_killed_and_started_on_a_snapshot(home: Path, isolator: Callable[..., Is
         path.write_bytes(path.read_bytes()[:-1])
     assert known_state(home).state == before.state
     start.ensure_running(home)
-    assert "is damaged" in start.log_file(home).read_text()
+    assert "is damaged" in places.coordinator_log(home).read_text()
     until(lambda: len(snapshot.found(directory)) == 1 and sound(directory), "another snapshot")
     assert known_state(home).state == before.state
     assert "w/a\tcompleted" in whesl("status").stdout

@@ -28,12 +28,13 @@ from whesl.journal import Clock, Journal, JournalError, Record, snapshot
 from whesl.journal.database import Anchor
 from whesl.journal.snapshot import Head, SnapshotError
 from whesl.model import decode_errors
+from whesl.model import home as places
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.records import coordinator as records
 from whesl.report.collection import gather
 from whesl.report.report_builder import summarise
-from whesl.wire.endpoint import endpoint_file, read_endpoint
+from whesl.wire.endpoint import read_endpoint
 from whesl.wire.messages import RecoveryRequest
 from whesl.workflows.submit import bad_nodes_file, once
 
@@ -233,7 +234,7 @@ def files(data: bytes) -> None:
         directory.status(1).write_bytes(data)
         taskdir.read_status(directory.status(1))
         (home / "coordinator").mkdir()
-        endpoint_file(home).write_bytes(data)
+        places.endpoint(home).write_bytes(data)
         read_endpoint(home)
         bad_nodes_file.bad_nodes_file(home).write_bytes(data)
         bad_nodes_file.read(home, NOW)

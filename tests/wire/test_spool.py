@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from whesl.model import home as places
 from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
 from whesl.model.outcomes import RecoveryOutcome
@@ -15,7 +16,7 @@ from whesl.wire.client import CoordinatorClient
 from whesl.wire.keys import user_keys
 from whesl.wire.messages import Escalate, Finished, Heartbeat, RecoveryDone, RecoveryRequest, Register
 from whesl.wire.server import CoordinatorServer
-from whesl.wire.spool import collect, leave, put_aside, spool
+from whesl.wire.spool import collect, leave, put_aside
 
 RAISED = Raised(exception="E", task="w/a", attempt=1, ordinal=1, time=1.0, evidence=())
 DONE = RecoveryDone(task="w/a", ordinal=1, exception="E", outcome=RecoveryOutcome.RELAUNCHED)
@@ -50,7 +51,7 @@ def test_news_are_left_in_order_and_questions_are_not(home: Path) -> None:
     assert [type(envelope.message) for envelope in left.envelopes] == [Register, RecoveryDone, Finished]
     assert left.peer.startswith("w/a#")
     assert left.path.stat().st_mode & 0o777 == 0o600
-    assert spool(home).stat().st_mode & 0o777 == 0o700
+    assert places.spool(home).stat().st_mode & 0o777 == 0o700
 
 
 def test_a_client_without_news_leaves_nothing(home: Path) -> None:
@@ -122,8 +123,8 @@ def test_what_is_no_isolator_s_is_put_aside_and_named_once(home: Path, tmp_path:
 
 
 def test_nothing_is_left_where_others_can_write(home: Path) -> None:
-    spool(home).mkdir(mode=0o700)
-    spool(home).chmod(0o777)
+    places.spool(home).mkdir(mode=0o700)
+    places.spool(home).chmod(0o777)
     client = CoordinatorClient(home, "w/a")
     client.send(FINISHED)
     with pytest.raises(WheslError):

@@ -11,15 +11,17 @@ from typing import Any
 import msgspec
 
 from whesl.client import uncoordinated_tasks
-from whesl.coordinator.client.journal_state import journal_file, known_state
+from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.client.start import ensure_running
 from whesl.coordinator.core.raising import RefusalError, node_of, on_node, targets
 from whesl.coordinator.core.state import State, TaskEntry
+from whesl.isolator.task import raise_requests
+from whesl.model import home as places
 from whesl.model.errors import RefusedError, TransientError, UsageError
 from whesl.model.evidence import PredictedFailure
 from whesl.wire import keys
 from whesl.wire.client import request
-from whesl.wire.messages import PredictFailure, RaiseException, Reply
+from whesl.wire.messages import PredictFailure, RaiseException
 
 _REPLY = 5.0
 _LOOK = 0.1
@@ -92,7 +94,7 @@ def raise_exception(
     )
     alone = uncoordinated_tasks.state(place)
     mine, why = _targets(alone, told)
-    coordinated = journal_file(place).exists()
+    coordinated = places.coordinator_journal(place).exists()
     theirs = coordinated
     if mine and coordinated:
         others, _ = _targets(known_state(place).state, told)
@@ -108,7 +110,7 @@ def raise_exception(
     body = _told(place, told, timeout) if theirs else {"tasks": [], "uncovered": []}
     for entry in mine:
         name = msgspec.structs.replace(told, task=entry.id, node=node_of(entry, told.node), job="")
-        uncoordinated_tasks.leave(uncoordinated_tasks.directory_of(place, entry.id), name)
+        raise_requests.leave(uncoordinated_tasks.directory_of(place, entry.id).raised, name)
     return RaisedOn(
         id=told.id,
         exception=exception,
@@ -150,10 +152,10 @@ def predict_failure(
     try:
         mine = on_node(uncoordinated_tasks.state(place), prediction.node)
     except RefusalError as refusal:
-        if not journal_file(place).exists():
+        if not places.coordinator_journal(place).exists():
             raise _refused(str(refusal), refusal.candidates, refusal.hint) from None
     tasks: tuple[str, ...] = ()
-    if journal_file(place).exists():
+    if places.coordinator_journal(place).exists():
         try:
             tasks = tuple(_told(place, told, timeout)["tasks"])
         except RefusedError:
@@ -164,7 +166,7 @@ def predict_failure(
         message = msgspec.structs.replace(
             told, task=entry.id, prediction=msgspec.structs.replace(told.prediction, node=node)
         )
-        uncoordinated_tasks.leave(uncoordinated_tasks.directory_of(place, entry.id), message)
+        raise_requests.leave(uncoordinated_tasks.directory_of(place, entry.id).raised, message)
     return Told(id=told.id, tasks=(*tasks, *(entry.id for entry in mine)))
 
 
@@ -233,15 +235,10 @@ def _told(home: Path, told: RaiseException | PredictFailure, timeout: float) -> 
                 raise TransientError(
                     error.message, hint=f"tell it again with the id {told.id}: it is one then"
                 ) from None
-    body = _body(reply)
+    body: dict[str, Any] = msgspec.json.decode(reply.body) if reply.body else {}
     if not reply.ok:
         raise _refused(reply.error, tuple(body.get("candidates") or ()), body.get("hint", ""))
     return body
-
-
-def _body(reply: Reply) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.json.decode(reply.body) if reply.body else {}
-    return found
 
 
 def _refused(error: str, candidates: tuple[str, ...], hint: str) -> RefusedError:

@@ -21,7 +21,7 @@ from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
 from whesl.report.collection import gather
 from whesl.report.report_builder import summarise
-from whesl.wire.messages import Control, PredictFailure, RaiseException
+from whesl.wire.messages import Control
 
 _TURN = 0.1
 
@@ -99,14 +99,6 @@ def directory_of(home: Path, task: str) -> TaskDir:
     if found is None:
         raise TransientError(f"the isolator of {task} has just ended", hint="see `whesl report`")
     return TaskDir(found[0])
-
-
-def leave(directory: TaskDir, message: RaiseException | PredictFailure) -> None:
-    """Leave an exception or a prediction where a task's isolator looks twice a second, a file for each.
-
-    Raises RefusedError when too many wait there, TaskDirError, OSError.
-    """
-    raise_requests.leave(directory.raised, message)
 
 
 def untaken(home: Path, tasks: Iterable[str], identity: str) -> set[str]:

@@ -8,13 +8,14 @@ import os
 import sys
 from typing import NoReturn
 
-from whesl.coordinator.client.start import ALREADY_RUNNING, BIND_VARIABLE, lock, lock_file
+from whesl.coordinator.client.start import ALREADY_RUNNING, BIND_VARIABLE, lock
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.daemon import Daemon
 from whesl.coordinator.effects.scheduler_and_manager_lookup import InstalledPorts
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_watch import Guard
 from whesl.model import file_retry
+from whesl.model import home as places
 from whesl.model.errors import WheslError
 from whesl.wire.allowed_ports import allowed
 from whesl.wire.keys import home
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         ports = allowed(os.environ)
         place = home()
         held = lock(place, take_over=options.take_over)
-        guard = Guard(lock_file(place), held)
+        guard = Guard(places.coordinator_lock(place), held)
         guard.watch(_taken_over)
         try:
             heartbeat = float(os.environ.get(HEARTBEAT_VARIABLE, Settings().heartbeat))

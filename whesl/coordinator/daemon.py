@@ -52,7 +52,7 @@ from whesl.model.errors import WheslError
 from whesl.records import coordinator as records
 from whesl.wire.curve_sockets import BindError
 from whesl.wire.delivery import new_incarnation
-from whesl.wire.endpoint import Endpoint, endpoint_file, reachable_addresses, read_endpoint, write_endpoint
+from whesl.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
 from whesl.wire.keys import UserKeys, user_keys
 from whesl.wire.messages import WIRE_VERSION, Query, Register, Reply
 from whesl.wire.metrics_server import MetricsServer
@@ -437,7 +437,7 @@ class Daemon:
         found = read_endpoint(self._home)
         if found is not None and found.incarnation == self._incarnation:
             with contextlib.suppress(OSError):
-                file_retry.remove(endpoint_file(self._home))
+                file_retry.remove(places.endpoint(self._home))
         with contextlib.suppress(JournalError):
             # Only a remark for people; the state does not need it.
             stopped = records.CoordinatorStopped()

@@ -50,20 +50,15 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return f"tcp://{bracketed(host)}:{self.port}"
 
 
-def endpoint_file(home: Path) -> Path:
-    """Return the path of the file below a WHESL home."""
-    return places.endpoint(home)
-
-
 def write_endpoint(home: Path, endpoint: Endpoint) -> None:
     """Write the file, mode 0600, in one piece. Raises OSError."""
-    write_private(endpoint_file(home), msgspec.json.encode(endpoint))
+    write_private(places.endpoint(home), msgspec.json.encode(endpoint))
 
 
 def read_endpoint(home: Path) -> Endpoint | None:
     """Return the file's content, None when there is none or it is not readable."""
     try:
-        content = file_retry.content(endpoint_file(home), file_retry.BRIEF)
+        content = file_retry.content(places.endpoint(home), file_retry.BRIEF)
         return None if content is None else msgspec.json.decode(content, type=Endpoint)
     except (OSError, *UNDECODABLE):
         return None

@@ -46,11 +46,6 @@ class Left(msgspec.Struct, frozen=True):
         return f"{first.sender}#{first.incarnation}"
 
 
-def spool(home: Path) -> Path:
-    """Return the directory below a WHESL home."""
-    return places.spool(home)
-
-
 def worth_leaving(envelopes: Iterable[Envelope]) -> list[Envelope]:
     """Return what is worth leaving: not questions, to whose answers nobody would listen any more."""
     return [
@@ -69,7 +64,7 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
     Raises OSError or HomeError when they could not be written.
     """
     private_directory(places.coordinator(home))
-    path = private_directory(spool(home)) / f"{incarnation}{SUFFIX}"
+    path = private_directory(places.spool(home)) / f"{incarnation}{SUFFIX}"
     write_private(path, _encoder.encode([encode(envelope) for envelope in envelopes]))
     return path
 
@@ -77,13 +72,13 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
 def collect(home: Path) -> tuple[list[Left], list[Path]]:
     """Return what was left, oldest first, and the files that could not be understood."""
     found: list[tuple[float, str]] = []
-    for name in file_retry.names(spool(home)):
+    for name in file_retry.names(places.spool(home)):
         with contextlib.suppress(OSError):  # not now; it is looked at again
             if name.endswith(SUFFIX) and not name.startswith("."):
-                found.append(((spool(home) / name).lstat().st_mtime, name))
+                found.append(((places.spool(home) / name).lstat().st_mtime, name))
     left, unreadable = [], []
     for _, name in sorted(found):
-        path = spool(home) / name
+        path = places.spool(home) / name
         try:
             envelopes = _read(path)
         except OSError:

@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from whesl.cli import completion_candidates
-from whesl.coordinator.client.journal_state import journal_file
 from whesl.journal import Journal, JournalConsumer, JournalError, Record
+from whesl.model import home as places
 from whesl.model.evidence import LastLines, kept
 from whesl.model.printable import visible
 from whesl.report.collection import without_coordinator
@@ -42,7 +42,7 @@ def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
 
     Each line: number, time, task, word, content. Isolators' own records are among them as they arrive.
     """
-    path = journal_file(keys.home())
+    path = places.coordinator_journal(keys.home())
     if not follow:
         shown = 0
         try:

@@ -13,12 +13,13 @@ import click
 from rich.live import Live
 
 from whesl.cli.broken_pipe import Screen
-from whesl.coordinator.client.journal_state import Known, journal_file
+from whesl.coordinator.client.journal_state import Known
 from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core.changes.apply_record import RecordError, apply
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.json_views import status_view, task_view
 from whesl.journal import Journal, JournalError
+from whesl.model import home as places
 from whesl.model.printable import visible
 from whesl.report import progress_lines_and_table, terminal_view
 from whesl.report.collection import Happening, happening
@@ -57,7 +58,7 @@ class Watcher:
         """Take in what was written since the last look; whether there was anything."""
         before = self._seen
         try:
-            with Journal(journal_file(self._home), read_only=True) as journal:
+            with Journal(places.coordinator_journal(self._home), read_only=True) as journal:
                 for record in journal.read(self._seen):
                     self._seen = record.seq
                     try:
@@ -76,7 +77,10 @@ class Watcher:
 
     def _look_back(self) -> None:
         """Have the latest lines of what happened before the first look."""
-        with contextlib.suppress(JournalError), Journal(journal_file(self._home), read_only=True) as journal:
+        with (
+            contextlib.suppress(JournalError),
+            Journal(places.coordinator_journal(self._home), read_only=True) as journal,
+        ):
             for record in journal.read(max(0, self._seen - _BACK)):
                 if record.seq > self._seen:
                     return

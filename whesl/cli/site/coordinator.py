@@ -41,7 +41,7 @@ def start(
     foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool, take_over: bool
 ) -> None:
     """Start the coordinator, unless it runs."""
-    from whesl.coordinator.client.start import ensure_running, log_file, running
+    from whesl.coordinator.client.start import ensure_running, running
 
     home = keys.home()
     options = ["--idle", str(idle)] if idle is not None else []
@@ -59,7 +59,7 @@ def start(
         raise RefusedError(
             f"it serves no metrics on {wanted}",
             hint="one that ran before has to end first (whesl coordinator stop); "
-            f"else its log says why: {log_file(home)}",
+            f"else its log says why: {places.coordinator_log(home)}",
         )
     if told:
         click.echo(f"metrics: http://{told}/metrics")

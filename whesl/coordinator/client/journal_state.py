@@ -24,11 +24,6 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     damage: str = ""
 
 
-def journal_file(home: Path) -> Path:
-    """Return the path of the coordinator's journal below a WHESL home."""
-    return places.coordinator_journal(home)
-
-
 def known_state(home: Path, since: Known | None = None) -> Known:
     """Return the coordinator's state, whether it runs or not: everything of it is in its journal.
 
@@ -38,43 +33,25 @@ def known_state(home: Path, since: Known | None = None) -> Known:
 
     A journal that was never begun is an empty state.
     """
-    with put_off():
-        return _read(home) if since is None else _read_on(home, since)
-
-
-def _read(home: Path) -> Known:
-    replay, seq, damage = Replay(), 0, ""
+    # The first look takes many records, and a later one few: a change of one costs less than a copy of all.
+    state, seq, damage = (since.state, since.seq, since.damage) if since is not None else (None, 0, "")
+    replay = Replay()
     try:
-        with Journal(journal_file(home), read_only=True) as journal:
-            begun = snapshots.begin(journal)
-            replay, seq = Replay(begun=begun.kept.state), begun.seq
+        with put_off(), Journal(places.coordinator_journal(home), read_only=True) as journal:
+            if state is None:
+                begun = snapshots.begin(journal)
+                replay, seq = Replay(begun=begun.kept.state), begun.seq
             for record in journal.read(seq):
                 seq = record.seq
                 try:
-                    replay.take(journal_replay.read(record), record.time)
+                    found = journal_replay.read(record)
+                    if state is None:
+                        replay.take(found, record.time)
+                    else:
+                        state = apply(state, found, record.time)
                 except RecordError as error:
-                    damage = _not_understood(journal, seq, error)
+                    damage = f"the journal {journal.path}: record {seq}: {error.message}"
     except JournalError as error:
         if error.reason != "missing":
             damage = error.message
-    return Known(state=replay.state(), seq=seq, damage=damage)
-
-
-def _read_on(home: Path, since: Known) -> Known:
-    state, seq, damage = since.state, since.seq, since.damage
-    try:
-        with Journal(journal_file(home), read_only=True) as journal:
-            for record in journal.read(seq):
-                seq = record.seq
-                try:
-                    state = apply(state, journal_replay.read(record), record.time)
-                except RecordError as error:
-                    damage = _not_understood(journal, seq, error)
-    except JournalError as error:
-        if error.reason != "missing":
-            damage = error.message
-    return Known(state=state, seq=seq, damage=damage)
-
-
-def _not_understood(journal: Journal, seq: int, error: RecordError) -> str:
-    return f"the journal {journal.path}: record {seq}: {error.message}"
+    return Known(state=replay.state() if state is None else state, seq=seq, damage=damage)

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.client.journal_state import journal_file, known_state
+from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.core import machine
 from whesl.coordinator.core.dependents_and_names import identify
 from whesl.coordinator.core.events_and_commands import Arrived
 from whesl.coordinator.core.state import State
+from whesl.model import home as places
 from whesl.model.errors import TransientError, WheslError
 from whesl.wire.keys import home
 from whesl.wire.messages import AnyMessage, Register, Welcome
@@ -59,7 +60,7 @@ def read(place: Path, register: Register, now: float) -> Welcome:
 
     Raises TransientError when there is no journal, or it could not be read to its end.
     """
-    if not journal_file(place).exists():
+    if not places.coordinator_journal(place).exists():
         raise TransientError("the coordinator has no journal")
     left, _ = collect(place)
     known = known_state(place)

@@ -55,7 +55,7 @@ def lock(home: Path, *, take_over: bool = False) -> int:
 
     Raises AlreadyRunningError when another process holds it, WheslError when that cannot be told.
     """
-    path = lock_file(home)
+    path = places.coordinator_lock(home)
     private_directory(path.parent)
     try:
         try:
@@ -76,11 +76,6 @@ def lock(home: Path, *, take_over: bool = False) -> int:
             hint="`whesl doctor` tells what its file system can do; "
             f"{places.VARIABLE} may be any directory of your own that nodes share",
         ) from error
-
-
-def lock_file(home: Path) -> Path:
-    """Return the path of the coordinator's lock."""
-    return places.coordinator_lock(home)
 
 
 def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
@@ -141,7 +136,7 @@ def ensure_running(
         time.sleep(0.05)
     ended = child.poll() if child is not None else None
     how = f"did not start within {limit:.0f} s" if ended is None else f"ended at once (status {ended})"
-    hint = f"its log is {log_file(home)}; try `whesl coordinator start --foreground`"
+    hint = f"its log is {places.coordinator_log(home)}; try `whesl coordinator start --foreground`"
     if _full(home):
         hint = f"the file system of {home} is full: make room, or set WHESL_HOME to another one"
     raise TransientError(f"the coordinator {how}: {_last_words(home)}", hint=hint)
@@ -192,7 +187,7 @@ def stop(home: Path, timeout: float = START_LIMIT) -> bool:
 def _held(home: Path) -> bool:
     """Whether a living coordinator has the lock, as far as can be told."""
     try:
-        return takeover_lock.holder(str(lock_file(home))) is not None
+        return takeover_lock.holder(str(places.coordinator_lock(home))) is not None
     except OSError:
         return True
 
@@ -221,16 +216,11 @@ def _elsewhere(endpoint: Endpoint) -> bool:
     return endpoint.host != socket.gethostname()
 
 
-def log_file(home: Path) -> Path:
-    """Return the path of the coordinator's log."""
-    return places.coordinator_log(home)
-
-
 def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     private_directory(home)
     private_directory(places.coordinator(home))
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-    log = file_retry.retried(lambda: os.open(log_file(home), append, 0o600))
+    log = file_retry.retried(lambda: os.open(places.coordinator_log(home), append, 0o600))
     try:
         return subprocess.Popen(
             [sys.executable, "-m", "whesl.coordinator", *options],
@@ -247,7 +237,7 @@ def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
 
 def _last_words(home: Path) -> str:
     try:
-        text = log_file(home).read_text(errors="replace")[-_LOG_TAIL:]
+        text = places.coordinator_log(home).read_text(errors="replace")[-_LOG_TAIL:]
     except OSError:
         return "it wrote no log"
     # A hint stands below what it is for.
