@@ -39,7 +39,7 @@ def test_jobs_header_and_malformed_lines() -> None:
     assert log.field("job").tolist() == [1, 2, 3, 4, 5, 6]
     assert log.field("run").tolist() == [10, 7.5, 9, 0, 3, 10]
     assert log.line.tolist() == [5, 6, 8, 9, 10, 11]
-    assert [(each.line, each.reason) for each in log.malformed] == [
+    assert [(each.line, each.why) for each in log.malformed] == [
         (12, "3 fields"),
         (13, "field 4 is no number: 'x'"),
         (14, "field 4 is no number: 'nan'"),

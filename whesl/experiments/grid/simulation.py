@@ -66,17 +66,11 @@ def chosen(log: Log) -> NDArray[np.int64]:
     Raises:
         UsageError: there is none.
     """
-    valid = (log.field("run") > 0) & (asked(log) > 0)
+    valid = (log.field("run") > 0) & (log.asked() > 0)
     rows = np.flatnonzero(valid)
     if not len(rows):
         raise UsageError(f"{log.name}: no job with a positive run time")
     return rows[np.argsort(log.field("submit")[rows], kind="stable")]
-
-
-def asked(log: Log) -> NDArray[np.float64]:
-    """Return the processors of all jobs: requested ones, else allocated."""
-    requested = log.field("requested")
-    return np.where(requested > 0, requested, log.field("allocated"))
 
 
 def jobs_of(log: Log, rows: NDArray[np.int64], requirements: Requirements) -> Jobs:
@@ -89,7 +83,7 @@ def jobs_of(log: Log, rows: NDArray[np.int64], requirements: Requirements) -> Jo
     """
     return Jobs(
         log.field("submit")[rows],
-        asked(log)[rows].astype(np.int64),
+        log.asked()[rows].astype(np.int64),
         log.field("run")[rows],
         requirements.kind,
         requirements.suits,

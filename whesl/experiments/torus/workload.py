@@ -52,8 +52,7 @@ def workload(log: Log, geometry: Torus, supernode: int, load: float, *, skip_ove
         UsageError: a job is larger than the torus, or none is left.
     """
     run = log.field("run")
-    asked = log.field("requested")
-    asked = np.where(asked > 0, asked, log.field("allocated"))
+    asked = log.asked()
     valid = (run > 0) & (asked > 0)
     size = np.ceil(asked / supernode).astype(np.int64)
     large = valid & (size > geometry.nodes)

@@ -68,11 +68,7 @@ def beside(log: Log, history: History, nodes: int, first: float, last: float) ->
             f"the failures are of {history.nodes} nodes, and the machine has {nodes}",
             hint="records of the same machine, or of one with fewer nodes",
         )
-    text = log.header.get("UnixStartTime", "").split()[:1]
-    try:
-        epoch = float(text[0]) if text else 0.0
-    except ValueError:
-        epoch = 0.0
+    epoch = log.epoch
     real = epoch > 0 and history.begin <= epoch + last and history.finish >= epoch + first
     shift = -epoch if real else first - history.begin
     return shifted(_widened(history, nodes), shift), shift

@@ -130,7 +130,7 @@ def workload(
     """
     _possible(processors)
     submit, run = log.field("submit"), log.field("run")
-    size = np.where(log.field("requested") > 0, log.field("requested"), log.field("allocated"))
+    size = log.asked()
     reasons = (
         ("no positive run time", run <= 0),
         ("no submit time", submit < 0),

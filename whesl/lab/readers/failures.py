@@ -9,6 +9,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple, TextIO
@@ -20,7 +21,7 @@ from whesl.predict.failure_history import History, bursts, merged
 from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ _LANL_CAUSES = ("facilities", "hardware", "human", "network", "undetermined", "s
 _MIDPLANE = re.compile(r"R([0-2])([0-9A-F])-M([01])")
 _RACK = re.compile(r"R([0-2])([0-9A-F])(?:-|$)")
 _TABLE = ["node", "start", "end", "cause"]
+_SHOWN = 5  # lines that cannot be read
 # More nodes than any machine has: a damaged number must not fill the memory.
 _MOST_NODES = 1_000_000
 
@@ -47,6 +49,17 @@ class Malformed(NamedTuple):
 
     line: int
     why: str
+
+
+def told(malformed: Sequence[Malformed], unit: str) -> str:
+    """Return malformed lines for people: how many, and the first ones with their reasons."""
+    return f"{len(malformed)} not read: {shown(malformed, unit)}" if malformed else ""
+
+
+def shown(malformed: Sequence[Malformed], unit: str) -> str:
+    """Return the first malformed lines with their reasons, and how many more there are."""
+    more = f"; and {len(malformed) - _SHOWN} more" if len(malformed) > _SHOWN else ""
+    return "; ".join(f"{unit} {line}: {why}" for line, why in malformed[:_SHOWN]) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +98,7 @@ class _Found:
 
     rows: list[_Row] = field(default_factory=list)
     malformed: list[Malformed] = field(default_factory=list)
-    elsewhere: dict[str, int] = field(default_factory=dict)
+    elsewhere: Counter[str] = field(default_factory=Counter)
     lines: int = 0
     systems: dict[str, int] = field(default_factory=dict)  # nodes of each; 0 for those that are named
     gone: set[str] = field(default_factory=set)
@@ -196,76 +209,74 @@ def _known(path: Path, names: list[str]) -> None:
             raise UsageError(f"{path}:1: unknown column {name!r}", hint="known: node,start,end[,cause]")
 
 
-def _records(file: Iterable[str], found: _Found, columns: int, delimiter: str = ",") -> Iterator[list[str]]:
-    """Yield the fields of each line after the first that has enough of them, and count all."""
+def _records(
+    file: Iterable[str],
+    found: _Found,
+    columns: int,
+    take: Callable[[int, list[str]], None],
+    delimiter: str = ",",
+) -> None:
+    """Take each line after the first, its number and its fields; count all, and those that cannot be read."""
     reader = csv.reader(file, delimiter=delimiter)
     while True:
         try:
             fields = next(reader)
+            if not fields:
+                continue
+            if len(fields) < columns:
+                raise ValueError(f"{len(fields)} fields where {columns} are needed")
+            take(reader.line_num + 1, fields)
         except StopIteration:
             return
-        except csv.Error as error:
-            found.lines += 1
+        except (csv.Error, ValueError) as error:
             found.malformed.append(Malformed(reader.line_num + 1, str(error)))
-            continue
-        if not fields:
-            continue
         found.lines += 1
-        if len(fields) < columns:
-            why = f"{len(fields)} fields where {columns} are needed"
-            found.malformed.append(Malformed(reader.line_num + 1, why))
-            continue
-        yield [str(reader.line_num + 1), *fields]
 
 
 def _lanl(first: str, file: Iterable[str], found: _Found) -> None:
     """LA-UR-05-7318: times are local, and read as if they were UTC: hours of the day stay what they were."""
-    for number, *fields in _records(file, found, 26):
-        line = int(number)
+
+    def take(line: int, fields: list[str]) -> None:
         system = fields[0]
         if not _number(fields[6]) or not _number(fields[2]):
-            found.malformed.append(Malformed(line, f"a failure of system {system} that names no node"))
-            continue
+            raise ValueError(f"a failure of system {system} that names no node")
         if len(fields[2]) >= len(str(_MOST_NODES)):
-            found.malformed.append(Malformed(line, f"system {system} of {fields[2][:20]} nodes"))
-            continue
+            raise ValueError(f"system {system} of {fields[2][:20]} nodes")
         size, node = int(fields[2]), int(fields[6])
         if node >= size:
-            found.malformed.append(Malformed(line, f"node {node} of system {system}, which has {size}"))
-            continue
-        try:
-            start, end = _lanl_time(fields[16]), _lanl_time(fields[17])
-        except ValueError as error:
-            found.malformed.append(Malformed(line, str(error)))
-            continue
+            raise ValueError(f"node {node} of system {system}, which has {size}")
+        start, end = _lanl_time(fields[16]), _lanl_time(fields[17])
         cause = next((name for name, text in zip(_LANL_CAUSES, fields[19:25], strict=False) if text), "")
         found.systems[system] = max(found.systems.get(system, 0), size)
         if fields[9] != "current":
             found.gone.add(system)
         _add(found, _Row(line, str(node), start, end, cause, system))
 
+    _records(file, found, 26, take)
+
 
 def _fta(first: str, file: Iterable[str], found: _Found) -> None:
     """FTA event traces, tab-separated: unavailable intervals (type 0) of nodes called ``system.node``."""
-    for number, *fields in _records(file, found, 9, "\t"):
-        line = int(number)
+
+    def take(line: int, fields: list[str]) -> None:
         node, _, name, kind, start, end, reason = (value.strip() for value in fields[2:9])
         if kind == "1":
-            continue
+            return
         try:
             begun, over = float(start), float(end)
             if not math.isfinite(begun) or math.isnan(over):
                 raise ValueError
         except ValueError:
-            found.malformed.append(Malformed(line, f"from {start!r} to {end!r}: times are Unix seconds"))
-            continue
+            raise ValueError(f"from {start!r} to {end!r}: times are Unix seconds") from None
         if kind != "0" or not _number(node):
-            why = f"node {node!r}, event type {kind!r}: a node is a number, a type 0 (unavailable) or 1"
-            found.malformed.append(Malformed(line, why))
-            continue
+            raise ValueError(
+                f"node {node!r}, event type {kind!r}: a node is a number, a type 0 (unavailable) or 1"
+            )
         system = name.partition(".")[0]
         found.systems.setdefault(system, 0)
         _add(found, _Row(line, node, begun, over, "" if reason == "NULL" else reason, system))
+
+    _records(file, found, 9, take, "\t")
 
 
 def _mira(first: str, file: Iterable[str], found: _Found) -> None:
@@ -274,8 +285,8 @@ def _mira(first: str, file: Iterable[str], found: _Found) -> None:
     columns = {name: position for position, name in enumerate(names)}
     at, category = columns["location"], columns["category"]
     begun, over = columns["first_time"], columns["last_time"]
-    for number, *fields in _records(file, found, len(names)):
-        line = int(number)
+
+    def take(line: int, fields: list[str]) -> None:
         midplane = _MIDPLANE.match(fields[at])
         rack = _RACK.match(fields[at])
         if midplane:
@@ -284,39 +295,32 @@ def _mira(first: str, file: Iterable[str], found: _Found) -> None:
             first_of_two = (int(rack[1]) * 16 + int(rack[2], 16)) * 2
             units = [first_of_two, first_of_two + 1]
         else:
-            what = "I/O rack" if fields[at].startswith("Q") else "no location"
-            found.elsewhere[what] = found.elsewhere.get(what, 0) + 1
-            continue
-        try:
-            start, end = _iso(fields[begun]), _iso(fields[over])
-        except ValueError as error:
-            found.malformed.append(Malformed(line, str(error)))
-            continue
+            found.elsewhere["I/O rack" if fields[at].startswith("Q") else "no location"] += 1
+            return
+        start, end = _iso(fields[begun]), _iso(fields[over])
         for unit in units:
             _add(found, _Row(line, str(unit), start, end, fields[category]))
+
+    _records(file, found, len(names), take)
 
 
 def _table(first: str, file: Iterable[str], found: _Found) -> None:
     """A table node,start,end[,cause]; times in Unix seconds or ISO 8601; without an end it is still down."""
     columns = len(_names(first))
-    for number, *fields in _records(file, found, 3):
-        line = int(number)
+
+    def take(line: int, fields: list[str]) -> None:
         if any(value.strip() for value in fields[columns:]):
-            why = f"{len(fields)} fields where {columns} are named; a comma in one has to be quoted"
-            found.malformed.append(Malformed(line, why))
-            continue
+            raise ValueError(
+                f"{len(fields)} fields where {columns} are named; a comma in one has to be quoted"
+            )
         node, begun, over = (value.strip() for value in fields[:3])
         cause = fields[3].strip() if len(fields) > 3 else ""
-        try:
-            start = _time(begun)
-            end = _time(over) if over else math.inf
-        except ValueError as error:
-            found.malformed.append(Malformed(line, str(error)))
-            continue
+        start, end = _time(begun), _time(over) if over else math.inf
         if not node:
-            found.malformed.append(Malformed(line, "no node"))
-            continue
+            raise ValueError("no node")
         _add(found, _Row(line, node, start, end, cause))
+
+    _records(file, found, 3, take)
 
 
 _READERS: dict[str, Callable[[str, Iterable[str], _Found], None]] = {
@@ -329,9 +333,8 @@ _READERS: dict[str, Callable[[str, Iterable[str], _Found], None]] = {
 
 def _add(found: _Found, row: _Row) -> None:
     if row.end < row.start:
-        why = f"node {row.node} is back {row.start - row.end:g} s before it failed: its times go back"
-        found.malformed.append(Malformed(row.line, why))
-        return
+        back = row.start - row.end
+        raise ValueError(f"node {row.node} is back {back:g} s before it failed: its times go back")
     found.rows.append(row)
 
 

@@ -115,7 +115,7 @@ def eventlog(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict
         elif name == "offline":
             down.update((rank, time) for rank in ranks if rank in online and rank not in down)
         else:
-            found.count(name)
+            found.elsewhere[name] += 1
         if name == "restart":
             # The whole instance was stopped, which is no failure of a node.
             online.clear()

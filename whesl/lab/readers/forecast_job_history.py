@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.readers import swf
+from whesl.lab.readers.failures import told
 from whesl.lab.readers.format_detection import read_jobs
-from whesl.lab.readers.job_records import Clock, State, content, told
+from whesl.lab.readers.job_records import Clock, State, content
 from whesl.model.errors import UsageError, WheslError
 from whesl.predict.freenodes.job_history import DAY, Jobs, jobs
 from whesl.workflows.compressed import unpacked
@@ -132,8 +133,7 @@ def _is_swf(path: Path) -> bool:
 
 def _swf(path: Path, *, strict: bool) -> tuple[_Table, str]:
     log = swf.read(path, strict=strict)
-    begun = log.header.get("UnixStartTime", "0").split()[:1]
-    epoch = float(begun[0]) if begun and begun[0].isdecimal() else 0.0
+    epoch = log.epoch
     whole = ~np.isin(log.field("status"), (2, 3, 4))
     submit, wait, run = (log.field(name)[whole] for name in ("submit", "wait", "run"))
     allocated, requested = log.field("allocated")[whole], log.field("requested")[whole]
@@ -147,8 +147,7 @@ def _swf(path: Path, *, strict: bool) -> tuple[_Table, str]:
         log.field("user")[whole].astype(np.int64).astype(str),
         log.field("partition")[whole].astype(np.int64).astype(str),
     )
-    wrong = [f"line {line}: {reason}" for line, reason in log.malformed[:5]]
-    return table, f"{len(log.malformed)} not read: {'; '.join(wrong)}" if wrong else ""
+    return table, told(log.malformed, "line")
 
 
 def _records(path: Path, zone: tzinfo | None, *, strict: bool) -> tuple[_Table, str]:

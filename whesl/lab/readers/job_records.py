@@ -7,6 +7,7 @@ import enum
 import io
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_SHOWN = 5
 COLUMNS = ("job", "submit", "start", "end", "nodes")
 
 
@@ -87,11 +87,7 @@ class JobLog:
     jobs: list[JobRecord] = field(default_factory=list)
     lines: int = 0
     malformed: list[Malformed] = field(default_factory=list)
-    elsewhere: dict[str, int] = field(default_factory=dict)
-
-    def count(self, what: str) -> None:
-        """Count a record that is no job."""
-        self.elsewhere[what] = self.elsewhere.get(what, 0) + 1
+    elsewhere: Counter[str] = field(default_factory=Counter)
 
 
 class Clock:
@@ -196,13 +192,6 @@ def finish(malformed: list[Malformed], lines: int, path: Path, unit: str, *, str
         )
 
 
-def told(malformed: list[Malformed] | tuple[Malformed, ...], unit: str) -> str:
-    """Return malformed lines for people: how many, and the first ones with their reasons."""
-    shown = "; ".join(f"{unit} {line}: {why}" for line, why in malformed[:_SHOWN])
-    more = f"; and {len(malformed) - _SHOWN} more" if len(malformed) > _SHOWN else ""
-    return f"{len(malformed)} not read: {shown}{more}" if malformed else ""
-
-
 def table(text: str, path: Path, clock: Clock) -> JobLog:
     """Read a table that begins with ``job,submit,start,end,nodes``; times in seconds or ISO 8601.
 
@@ -286,13 +275,12 @@ def swf_log(text: str, path: Path, clock: Clock) -> JobLog:
     """An SWF log: processors are taken as nodes; what the status field does not tell is "completed"."""
     found = parse(text.encode(), path.name)
     log = JobLog(path.name, "swf", lines=len(found) + len(found.malformed))
-    log.malformed = [Malformed(line, reason) for line, reason in found.malformed]
-    begun = found.header.get("UnixStartTime", "0").split()[:1]
-    epoch = float(begun[0]) if begun and begun[0].isdecimal() else 0.0
+    log.malformed = list(found.malformed)
+    epoch = found.epoch
     rows = zip(found.line.tolist(), *found.values.tolist(), strict=True)
     for line, job, submit, wait, run, allocated, _, _, requested, limit, _, status, *_ in rows:
         if status in (2, 3, 4):
-            log.count("part of a job that has a line of its own")
+            log.elsewhere["part of a job that has a line of its own"] += 1
             continue
         size = int(requested if requested > 0 else allocated)
         start = epoch + submit + max(wait, 0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +14,10 @@ from whesl.predict.failure_history import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+# Texts and numbers in turn.
+_PARTS = re.compile(r"([0-9]+)").split
 
 
 class Outage(NamedTuple):
@@ -41,11 +47,7 @@ class Found:
     moments: list[float] = field(default_factory=list)
     lines: int = 0
     malformed: list[Malformed] = field(default_factory=list)
-    elsewhere: dict[str, int] = field(default_factory=dict)
-
-    def count(self, what: str) -> None:
-        """Count a record that is no outage."""
-        self.elsewhere[what] = self.elsewhere.get(what, 0) + 1
+    elsewhere: Counter[str] = field(default_factory=Counter)
 
     def loaded(self, form: str) -> Loaded:
         """Return it as a history of nodes with their names, in order."""
@@ -69,16 +71,5 @@ def in_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=_key)
 
 
-def _key(name: str) -> list[tuple[bool, int, str]]:
-    parts: list[tuple[bool, int, str]] = []
-    text = ""
-    digits = ""
-    for letter in f"{name}\0":
-        if letter.isascii() and letter.isdigit():
-            digits += letter
-            continue
-        if digits:
-            parts += [(False, 0, text), (True, int(digits), digits)]
-            text = digits = ""
-        text += letter
-    return [*parts, (False, 0, text)]
+def _key(name: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdecimal() else 0, part) for part in _PARTS(f"{name}\0")]

@@ -102,7 +102,7 @@ def sacct(text: str, path: Path, clock: Clock) -> JobLog:
     for line, row in rows:
         log.lines += 1
         if "." in row[identity]:
-            log.count("step")
+            log.elsewhere["step"] += 1
             continue
         try:
             log.jobs.append(_mended(row, names, partial(record, line)))
@@ -225,13 +225,13 @@ def events(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict: 
         found.known.update(nodes)
         what, reason = row[column["State"]], row[column["Reason"]] if "Reason" in column else ""
         if not nodes:
-            found.count("of the cluster")
+            found.elsewhere["of the cluster"] += 1
             if "Cluster Nodes" in column:
                 found.known.update(expand(row[column["Cluster Nodes"]]))
         elif not _FAILURE.match(what):
-            found.count(what)
+            found.elsewhere[what] += 1
         elif excluded is not None and excluded.search(reason):
-            found.count("left out by their reason")
+            found.elsewhere["left out by their reason"] += 1
         else:
             found.outages += [Outage(node, start, end, reason) for node in nodes]
     finish(found.malformed, found.lines, path, "line", strict=strict)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.lab.readers.failures import Malformed, shown
 from whesl.model.errors import WheslError
 from whesl.predict.numba_jit import jit
 from whesl.workflows.compressed import unpacked
@@ -41,14 +42,6 @@ FIELDS = (
     "think_time",
 )
 COUNT = len(FIELDS)
-SHOWN = 5
-
-
-class Malformed(NamedTuple):
-    """A line that is no job: its number, from 1, and what is wrong with it."""
-
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,6 +74,16 @@ class Log:
         """
         row: NDArray[np.float64] = self.values[FIELDS.index(name)]
         return row
+
+    @property
+    def epoch(self) -> float:
+        """When its times begin (UnixStartTime), in seconds since 1970; 0 where the header does not say."""
+        begun = self.header.get("UnixStartTime", "").split()[:1]
+        return float(begun[0]) if begun and begun[0].isdecimal() else 0.0
+
+    def asked(self) -> NDArray[np.float64]:
+        """Return the processors that jobs asked for, or were given where that is missing."""
+        return np.where(self.field("requested") > 0, self.field("requested"), self.field("allocated"))
 
     def processors(self) -> int | None:
         """Return how many processors the header says that the machine has; None where it does not."""
@@ -144,10 +147,9 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
 
 
 def _refusal(name: str, malformed: list[Malformed], jobs: int) -> str:
-    shown = "; ".join(f"line {number}: {reason}" for number, reason in malformed[:SHOWN])
-    more = f"; and {len(malformed) - SHOWN} more" if len(malformed) > SHOWN else ""
     kind = f"{len(malformed)} malformed lines" if jobs else "this is no SWF log"
-    return f"{name}: {kind} ({shown}{more}); a job is a line of {COUNT} numbers, -1 where one is missing"
+    lines = shown(malformed, "line")
+    return f"{name}: {kind} ({lines}); a job is a line of {COUNT} numbers, -1 where one is missing"
 
 
 def _header(content: bytes) -> dict[str, str]:

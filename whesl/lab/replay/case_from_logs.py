@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.cluster.simulation_records import Workload
-from whesl.lab.readers.job_records import State, told
+from whesl.lab.readers.failures import told
+from whesl.lab.readers.job_records import State
 from whesl.lab.readers.outage_records import in_order
 from whesl.model.errors import UsageError
 from whesl.predict.failure_history import merged
