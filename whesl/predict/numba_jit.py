@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-_ROOMS = ("predict", "placement", "lab", "cloud")  # hold functions that are compiled
+_ROOMS = ("predict", "placement", "lab", "experiments", "cloud")  # hold functions that are compiled
 _OLD = 7 * 86400.0  # seconds after which machine code of other sources is removed
 
 
