@@ -25,14 +25,12 @@ from whesl.coordinator.core.state import (
     WorkflowEntry,
 )
 from whesl.coordinator.counters import Memory
-from whesl.esl.spec import Spec
 from whesl.journal import Journal, JournalError, snapshot
 from whesl.journal.snapshot import Head, Piece, SnapshotError
 from whesl.model import file_retry
 from whesl.model.configuration_changes import Configuration
 from whesl.model.decode_errors import FOREIGN
-from whesl.model.evidence import History
-from whesl.model.workflow import BadNode, Task, Workflow
+from whesl.model.workflow import BadNode, Task
 from whesl.wire.delivery import Remembered
 
 # Things in one piece: while one is made, some tenths of a millisecond, no other thread runs.
@@ -65,18 +63,6 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Path, ...] = ()
 
 
-class _Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """A ``WorkflowEntry`` without what has no bound: its tasks, and what was counted."""
-
-    workflow: Workflow
-    spec: Spec | None
-    rjms: str
-    observe: bool
-    environment: dict[str, str]
-    time: float
-    history: History
-
-
 class _Small(msgspec.Struct, frozen=True, kw_only=True):
     """What is never much."""
 
@@ -92,15 +78,10 @@ def pieces(kept: Kept) -> Iterator[Piece]:
     yield "figures", msgspec.json.encode(kept.figures)
     yield from _sliced("inbox", kept.inbox)
     for entry in state.workflows.values():
-        flow = _Flow(
-            workflow=msgspec.structs.replace(entry.workflow, tasks=()),
-            spec=entry.spec,
-            rjms=entry.rjms,
-            observe=entry.observe,
-            environment=entry.environment,
-            time=entry.time,
-            history=entry.history,
-        )
+        # Without what has no bound: its tasks, and what was counted.
+        flow = msgspec.structs.asdict(entry)
+        del flow["counted"]
+        flow["workflow"] = msgspec.structs.replace(entry.workflow, tasks=())
         yield "workflow", msgspec.json.encode(flow)
         yield from _sliced("workflow-tasks", entry.workflow.tasks)
         yield from _sliced("workflow-counted", entry.counted)
@@ -125,7 +106,7 @@ def _sliced(word: str, content: Iterable[Any]) -> Iterator[Piece]:
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     "figures": msgspec.json.Decoder(Memory),
     "inbox": msgspec.json.Decoder(list[Remembered]),
-    "workflow": msgspec.json.Decoder(_Flow),
+    "workflow": msgspec.json.Decoder(WorkflowEntry),
     "workflow-tasks": msgspec.json.Decoder(list[Task]),
     "workflow-counted": msgspec.json.Decoder(list[str]),
     "tasks": msgspec.json.Decoder(list[TaskEntry]),
@@ -142,7 +123,9 @@ class Reader:
     """Puts the pieces of a snapshot together again."""
 
     def __init__(self) -> None:
-        self._flows: list[tuple[_Flow, list[Task], list[str]]] = []  # with its tasks, and what was counted
+        self._flows: list[
+            tuple[WorkflowEntry, list[Task], list[str]]
+        ] = []  # with its tasks, and what was counted
         self._ones: dict[str, Any] = {}
         self._lists: dict[str, list[Any]] = {word: [] for word in _DECODERS}
         self._shared: dict[bytes, Configuration] = {}
@@ -170,7 +153,7 @@ class Reader:
         lists = self._lists
         state = State(
             settings=settings,
-            workflows=Map((each[0].workflow.id, _entry(*each)) for each in self._flows),
+            workflows=Map(map(_whole, self._flows)),
             tasks=Map((entry.id, entry) for entry in lists["tasks"]),
             live=Map((task, None) for task in lists["live"]),
             aliases=Map(lists["aliases"]),
@@ -205,16 +188,11 @@ def _decoded(word: str, content: bytes) -> Any:
         raise SnapshotError(f"a snapshot's piece '{word}' is not understood ({error!r})") from error
 
 
-def _entry(flow: _Flow, tasks: list[Task], counted: list[str]) -> WorkflowEntry:
-    return WorkflowEntry(
-        workflow=msgspec.structs.replace(flow.workflow, tasks=tuple(tasks)),
-        spec=flow.spec,
-        rjms=flow.rjms,
-        observe=flow.observe,
-        environment=flow.environment,
-        time=flow.time,
-        history=flow.history,
-        counted=Map((name, None) for name in counted),
+def _whole(parts: tuple[WorkflowEntry, list[Task], list[str]]) -> tuple[str, WorkflowEntry]:
+    entry, tasks, counted = parts
+    workflow = msgspec.structs.replace(entry.workflow, tasks=tuple(tasks))
+    return workflow.id, msgspec.structs.replace(
+        entry, workflow=workflow, counted=Map((name, None) for name in counted)
     )
 
 

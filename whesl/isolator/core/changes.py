@@ -90,7 +90,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.TimeStopped():
             return _stopped(state, record)
         case records.JobRaise():
-            return _job_raise(state, record)
+            return {"job_raises": (*state.job_raises, JobRaise(**msgspec.structs.asdict(record)))}
         case records.JobRaised():
             return _job_raised(state, record)
         case records.Reconfigured():
@@ -359,16 +359,6 @@ def _stopped(state: State, record: records.TimeStopped) -> dict[str, Any]:
     fields: dict[str, Any] = {"since": state.since + record.seconds}
     fields["recovery"] = None if state.recovery is None else later(state.recovery)
     return fields | {"pending": tuple(map(later, state.pending))}
-
-
-def _job_raise(state: State, record: records.JobRaise) -> dict[str, Any]:
-    new = JobRaise(
-        ordinal=record.ordinal,
-        exception_type=record.exception_type,
-        severity=record.severity,
-        note=record.note,
-    )
-    return {"job_raises": (*state.job_raises, new)}
 
 
 def _job_raised(state: State, record: records.JobRaised) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from whesl.model.recovery_criterion import Reach
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.operations.recovery_limits import Budget
-from whesl.records.isolator import Finished
+from whesl.records import isolator as records
 from whesl.records.plan_step import PlanStep
 
 
@@ -78,13 +78,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any] = {}
 
 
-class JobRaise(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception to be raised on the job for the task's exception ``ordinal``."""
+class JobRaise(records.JobRaise, frozen=True, kw_only=True):
+    """An exception to be raised on the job for the task's exception ``ordinal``, and what came of it."""
 
-    ordinal: int
-    exception_type: str
-    severity: int
-    note: str
     outcome: JobRaiseOutcome = JobRaiseOutcome.OPEN
     reason: str = ""
 
@@ -135,7 +131,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0  # when the present phase was entered
     stop_code: int = 0
     stop_reason: str = ""
-    ended: Finished | None = None
+    ended: records.Finished | None = None
 
     connected: bool = False
     heartbeat: float = 5.0

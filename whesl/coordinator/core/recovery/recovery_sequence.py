@@ -10,6 +10,8 @@ seen as happening three times. What an isolator has transformed already is not t
 
 from __future__ import annotations
 
+import msgspec
+
 from whesl.coordinator.core.dependents_and_names import dependents
 from whesl.coordinator.core.events_and_commands import RequeueEnded, RunStep, StepEnded
 from whesl.coordinator.core.recovery import requeue_and_silent_tasks
@@ -150,21 +152,10 @@ def on_step_ended(transition: Transition, event: StepEnded) -> None:
     for bad in event.bad_nodes:
         transition.record(records.BadNodeSeen(bad_node=bad, task=recovery.task))
     if event.outcome in (OwnStepOutcome.CONTINUE, OwnStepOutcome.REQUEUE):
+        said = msgspec.structs.asdict(event)
+        del said["bad_nodes"]
         transition.record(
-            records.StepDone(
-                recovery=recovery.id,
-                task=recovery.task,
-                ordinal=recovery.raised.ordinal,
-                index=event.index,
-                step=name,
-                note=event.note,
-                outcome=event.outcome,
-                configuration=event.configuration,
-                dependents=event.dependents,
-                others=event.others,
-                bases=event.bases,
-                signal=event.signal,
-            )
+            records.StepDone(task=recovery.task, ordinal=recovery.raised.ordinal, step=name, **said)
         )
     else:
         _fail(transition, recovery, event.index, event.note)
