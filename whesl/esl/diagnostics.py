@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -157,6 +157,23 @@ class Place(NamedTuple):
     end_column: int
 
 
+class Written(Protocol):
+    """A part of the text, from offset ``start`` to before ``end``."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+class Range(NamedTuple):
+    """All from one offset to before another."""
+
+    start: int
+    end: int
+
+
 class Findings:
     """Collects the findings of a file and those it includes, at most ``MAX_FINDINGS``, and counts the rest.
 
@@ -185,23 +202,22 @@ class Findings:
         self,
         code: str,
         message: str,
-        start: int,
-        end: int,
+        about: Written,
         *,
         hint: str = "",
         severity: Severity = Severity.ERROR,
         expected: tuple[str, ...] = (),
     ) -> None:
-        """Record a finding about the characters from offset ``start`` to before ``end``."""
+        """Record a finding about what is written somewhere."""
         if code not in CODES:
             raise KeyError(code)
-        if any(first <= start < last for first, last in self._left):
+        if any(first <= about.start < last for first, last in self._left):
             return
         self.failed = self.failed or severity is Severity.ERROR
         if self.full:
             self._left_out += 1
             return
-        place = self._locate(start, end)
+        place = self._locate(about.start, about.end)
         found = Diagnostic(
             severity=severity,
             code=code,

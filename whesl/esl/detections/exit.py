@@ -49,8 +49,7 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
                 check.findings.add(
                     "ESL065",
                     f"there is no signal {word.text[:40]}",
-                    word.start,
-                    word.end,
+                    word,
                     hint=check.findings.nearest(word.text, signal_names())
                     or "SIGSEGV, SEGV and 11 are the same",
                 )
@@ -101,9 +100,10 @@ def _range(first: Word, last: Word, check: DetectionCheck) -> CodeRange | None:
     if low is None or high is None:
         return None
     if low > high:
-        check.findings.add(
-            "ESL064", f"the range {low}-{high} is empty", first.start, last.end, hint=f"write {high}-{low}"
-        )
+        from whesl.esl.diagnostics import Range
+
+        whole = Range(first.start, last.end)
+        check.findings.add("ESL064", f"the range {low}-{high} is empty", whole, hint=f"write {high}-{low}")
         return None
     return CodeRange(first=low, last=high)
 
@@ -115,8 +115,7 @@ def _exit_code(word: Word, check: DetectionCheck) -> int | None:
     check.findings.add(
         "ESL064",
         f"an exit code of a failure is a whole number from 1 to {MAX_EXIT_CODE}, not {word.text[:24]}",
-        word.start,
-        word.end,
+        word,
         hint="0 is success" if value == 0 else "",
     )
     return None

@@ -111,8 +111,7 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
                 "ESL054",
                 f"the pattern has {number or 'no'} group{'s' if number > 1 else ''}, so that the number to"
                 " watch is not known",
-                text.start,
-                text.end,
+                text,
                 hint=r'put parentheses around the number, as in "step (\d+)"; name it if there are several:'
                 r' "(?P<step>\d+)"',
             )

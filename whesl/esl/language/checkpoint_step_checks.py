@@ -53,7 +53,7 @@ def _places(findings: Findings, steps: list[syntax.Recovered]) -> None:
 
 
 def _add(findings: Findings, message: str, word: syntax.Word, hint: str) -> None:
-    findings.add("ESL049", message, word.start, word.end, hint=hint)
+    findings.add("ESL049", message, word, hint=hint)
 
 
 def _loses(findings: Findings, step: syntax.Recovered) -> None:
@@ -62,8 +62,7 @@ def _loses(findings: Findings, step: syntax.Recovered) -> None:
         "ESL078",
         f"{name} ends the program before the predicted failure: what it computed since its last checkpoint"
         " is lost",
-        step.operation.start,
-        step.operation.end,
+        step.operation,
         severity=Severity.WARNING,
         hint=f"write {name} BEFORE FAILURE"
         if name == "NODE.REPLACE"

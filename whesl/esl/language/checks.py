@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from whesl.esl.detections.kinds import Detection
-from whesl.esl.diagnostics import Severity, nearest
+from whesl.esl.diagnostics import Range, Severity, nearest
 from whesl.esl.language import checkpoint_step_checks, quantities, syntax
 from whesl.esl.language.detection_checks import DetectionCheck
 from whesl.esl.language.parser import Parsed
@@ -79,8 +79,7 @@ class _Check:
             self._findings.add(
                 "ESL046",
                 "no exception is declared: nothing is watched",
-                0,
-                0,
+                Range(0, 0),
                 severity=Severity.WARNING,
                 hint="see the first example of docs/esl-reference.md"
                 if len(self._source.parts) == 1
@@ -151,13 +150,7 @@ class _Check:
         for clause in declared.clauses:
             if type(clause) in seen:
                 keyword = clause.keyword
-                self._findings.add(
-                    "ESL013",
-                    f"{keyword.text} is given twice",
-                    keyword.start,
-                    keyword.end,
-                    hint="leave one out",
-                )
+                self._findings.add("ESL013", f"{keyword.text} is given twice", keyword, hint="leave one out")
                 continue
             seen.add(type(clause))
             if isinstance(clause, syntax.Limit):
@@ -210,8 +203,7 @@ class _Check:
             self._findings.add(
                 "ESL045",
                 f"the workflow {self._jobs.workflow} has no job {job.text[:40]}",
-                job.start,
-                job.end,
+                job,
                 hint=self._findings.nearest(job.text.strip('"'), self._jobs.names)
                 or f"it has {', '.join(list(self._jobs.names)[:8])}",
             )
@@ -245,8 +237,7 @@ class _Check:
             self._findings.add(
                 "ESL040",
                 f"the exception {name[:40]} is never detected",
-                word.start,
-                word.end,
+                word,
                 hint=f"add: EXCEPTION DETECTION {name[:40]} ...",
             )
         idle = [
@@ -261,8 +252,7 @@ class _Check:
             self._findings.add(
                 "ESL041",
                 f"the exception {name[:40]} has no recovery step: the task fails when it is raised",
-                word.start,
-                word.end,
+                word,
                 severity=Severity.WARNING,
                 hint=f"add: EXCEPTION RECOVERY STEP {name[:40]} ..., or say ELSE FAIL if that is meant",
             )
@@ -290,8 +280,7 @@ class _Check:
                 "ESL048",
                 f"EXIT ANY also restarts what ended with {missing.replace(', ', ' or ')}:"
                 " a command that cannot be executed or is not found",
-                any_end.start,
-                any_end.end,
+                any_end,
                 severity=Severity.WARNING,
                 hint=f"write EXIT ANY EXCEPT CODE {missing}; add 2 if the program ends so for wrong options"
                 if not codes
@@ -320,7 +309,7 @@ class _Check:
                 cycle = list(reversed(error.args[1]))
                 word = edges[cycle[0]].pop(cycle[1])
                 shown = " -> ".join(name[:40] for name in cycle[:8])
-                self._findings.add(code, f"{cycle[0][:40]} {what}: {shown}", word.start, word.end, hint=hint)
+                self._findings.add(code, f"{cycle[0][:40]} {what}: {shown}", word, hint=hint)
             else:
                 return
 

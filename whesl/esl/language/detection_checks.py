@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whesl.esl.detections.base import Kind, Pattern, Source
 from whesl.esl.detections.kinds import KINDS, Detection
-from whesl.esl.diagnostics import Severity
+from whesl.esl.diagnostics import Range, Severity
 from whesl.esl.language import quantities, syntax
 from whesl.esl.language.pattern_checks import PatternCheck, Problem, captures
 from whesl.esl.language.source import Source as Text
@@ -92,8 +92,7 @@ class DetectionCheck:
                 self.findings.add(
                     "ESL055",
                     "the pattern is listed twice",
-                    written.text.start,
-                    written.text.end,
+                    written.text,
                     severity=Severity.WARNING,
                     hint="for the same pattern several times, use RECURRING",
                 )
@@ -127,10 +126,5 @@ class DetectionCheck:
             # A quote of the pattern is two characters of the text.
             end = last + (2 if self._source.text.startswith('\\"', last) else 1)
         self.findings.add(
-            problem.code,
-            problem.message,
-            start,
-            end,
-            hint=problem.hint,
-            severity=problem.severity,
+            problem.code, problem.message, Range(start, end), hint=problem.hint, severity=problem.severity
         )

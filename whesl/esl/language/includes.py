@@ -94,7 +94,7 @@ class _Inclusion:
         """Return the file that is meant, and its name for people; None for an unknown library."""
         name = unquote(word).strip()
         if not name or "\0" in name:
-            self._findings.add("ESL047", "the name of what is included is empty", word.start, word.end)
+            self._findings.add("ESL047", "the name of what is included is empty", word)
             return None
         if library.is_path(name):
             path = directory / name
@@ -105,8 +105,7 @@ class _Inclusion:
         self._findings.add(
             "ESL017",
             f"there is no library {word.text[:40]}",
-            word.start,
-            word.end,
+            word,
             hint=near
             or f"there are {', '.join(library.names())}; a path has a / or ends in {library.SUFFIX}",
         )
@@ -120,8 +119,7 @@ class _Inclusion:
             self._findings.add(
                 "ESL018",
                 f"{file} cannot be included: {reason}",
-                word.start,
-                word.end,
+                word,
                 hint=""
                 if Path(file).is_absolute()
                 else "a path starts from the directory of the file it stands in",
@@ -133,8 +131,7 @@ class _Inclusion:
             self._findings.add(
                 "ESL018",
                 f"all included files together have more than {MAX_BYTES} bytes",
-                word.start,
-                word.end,
+                word,
                 hint="are these the right files?",
             )
             return None
@@ -142,7 +139,7 @@ class _Inclusion:
 
     def _refuse(self, whole: Parsed, word: Word, code: str, message: str, hint: str = "") -> None:
         whole.incomplete = True
-        self._findings.add(code, message, word.start, word.end, hint=hint or "include what you need directly")
+        self._findings.add(code, message, word, hint=hint or "include what you need directly")
 
 
 def _looking(statement: Statement, source: From) -> Statement:

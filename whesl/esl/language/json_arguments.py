@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from whesl.esl.diagnostics import Range
 from whesl.esl.language.source import Source
 from whesl.esl.language.syntax import Word
 
@@ -52,8 +53,7 @@ def read(source: Source, word: Word) -> Arguments | None:
         source.findings.add(
             "ESL014",
             f"the arguments are not JSON: {error.msg[:1].lower()}{error.msg[1:]}",
-            at,
-            at + 1,
+            Range(at, at + 1),
             hint=hint,
         )
         return None
@@ -92,7 +92,9 @@ def _follow(source: Source, base: int, text: str, arguments: Arguments) -> bool:
             is_name = scope is not None and before in ("{", ",")
             if scope is not None and is_name:
                 if value in scope:
-                    source.findings.add("ESL015", f"{part} is given twice", at, end, hint="leave one out")
+                    source.findings.add(
+                        "ESL015", f"{part} is given twice", Range(at, end), hint="leave one out"
+                    )
                     good = False
                 scope.add(value)
                 if len(scopes) == 1:
@@ -128,8 +130,7 @@ def _text(source: Source, part: str, at: int) -> tuple[str, bool]:
         source.findings.add(
             "ESL014",
             "the text has a character that no file name or command can have",
-            at,
-            at + len(part),
+            Range(at, at + len(part)),
             hint="take out \\u0000 and halves of pairs (\\ud800 to \\udfff)",
         )
         return value, False
@@ -152,8 +153,7 @@ def _numbers(source: Source, base: int, text: str) -> bool:
             source.findings.add(
                 "ESL016",
                 f"the number {shown} is out of range",
-                base + match.start(),
-                base + match.end(),
+                Range(base + match.start(), base + match.end()),
                 hint="whole numbers have at most 64 bits, others are finite",
             )
             good = False

@@ -15,7 +15,7 @@ from antlr4.error.Errors import ParseCancellationException
 from antlr4.error.ErrorStrategy import BailErrorStrategy
 
 from whesl.esl._generated.ESLParser import ESLParser
-from whesl.esl.diagnostics import MAX_SUGGESTIONS
+from whesl.esl.diagnostics import MAX_SUGGESTIONS, Range
 from whesl.esl.language.lexer import UNUSUAL, Invalid, Lexeme, LexemeStream, Problem, statements
 from whesl.esl.language.source import Part, Source
 from whesl.esl.language.statement_builder import StatementVisitor
@@ -323,7 +323,9 @@ def _statement_end(lexemes: list[Lexeme], first: int, at: int) -> int:
 
 def _say_order(source: Source, change: Repair) -> None:
     start, end = change.about
-    source.findings.add("ESL009", "the words are in the wrong order", start.start, end.end, hint=change.hint)
+    source.findings.add(
+        "ESL009", "the words are in the wrong order", Range(start.start, end.end), hint=change.hint
+    )
 
 
 def _explain(
@@ -332,7 +334,7 @@ def _explain(
     """Record a syntax error in words."""
     findings = source.findings
     if findings.full:
-        findings.add("ESL010", "unexpected word", offending.start, offending.end)
+        findings.add("ESL010", "unexpected word", offending)
         return
     if change is not None and change.reordered:
         _say_order(source, change)
@@ -355,7 +357,7 @@ def _explain(
     if isinstance(offending, Invalid) and start == offending.start and (change is None or not change.quoted):
         problem = offending.problem
         hint = hint or _invalid_hint(problem, written)
-        findings.add(problem.code, problem.message, problem.start, problem.end, hint=hint)
+        findings.add(problem.code, problem.message, problem, hint=hint)
         return
     # Only words that are written as they stand in the list can be what was meant.
     fixed = [word for word in wanted if word.isidentifier()] if len(offending.text) > 2 else []
@@ -372,7 +374,7 @@ def _explain(
     else:
         message = f"unexpected {shown}"
         hint = hint or _hint(offending, wanted) or form(lexemes[first : at + 1])
-    findings.add(code, message, start, end, hint=hint, expected=wanted)
+    findings.add(code, message, Range(start, end), hint=hint, expected=wanted)
 
 
 def _invalid_hint(problem: Problem, written: Sequence[Lexeme]) -> str:
@@ -396,8 +398,7 @@ def _explain_end(
         source.findings.add(
             "ESL006",
             "the '[' is not closed in its statement",
-            bracket.start,
-            bracket.end,
+            bracket,
             hint="put ] at the list's end",
             expected=wanted,
         )
@@ -407,8 +408,7 @@ def _explain_end(
     source.findings.add(
         "ESL010",
         "the statement ends too early",
-        last.end,
-        last.end + 1,
+        Range(last.end, last.end + 1),
         hint=hint or _CONTINUE,
         expected=wanted,
     )

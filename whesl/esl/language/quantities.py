@@ -18,9 +18,7 @@ def count(findings: Findings, word: Word | None, what: str, default: int) -> int
         return default
     value = _value(word)
     if value < 1 or not value.is_integer():
-        findings.add(
-            "ESL062", f"{what} takes a whole number of at least 1, not {_shown(word)}", word.start, word.end
-        )
+        findings.add("ESL062", f"{what} takes a whole number of at least 1, not {_shown(word)}", word)
         return default
     if value > MAX_COUNT:
         _out_of_range(findings, word, f"the most is {MAX_COUNT}")
@@ -35,9 +33,7 @@ def seconds(findings: Findings, word: Word | None, what: str, *, zero: bool = Fa
     value = _value(word)
     if value < 0 or (value == 0 and not zero):
         least = "of zero or more" if zero else "above zero"
-        findings.add(
-            "ESL060", f"{what} takes a number of seconds {least}, not {_shown(word)}", word.start, word.end
-        )
+        findings.add("ESL060", f"{what} takes a number of seconds {least}, not {_shown(word)}", word)
         return None
     if value > MAX_SECONDS:
         _out_of_range(findings, word, f"the most is {MAX_SECONDS:.0f} seconds")
@@ -52,8 +48,7 @@ def timeout(findings: Findings, word: Word) -> float | None:
         findings.add(
             "ESL061",
             f"a TIMEOUT below {FLOOR_SECONDS:.0f} s is kept as {FLOOR_SECONDS:.0f} s",
-            word.start,
-            word.end,
+            word,
             severity=Severity.WARNING,
             hint="times are seconds",
         )
@@ -67,8 +62,7 @@ def fraction(findings: Findings, word: Word) -> float | None:
         findings.add(
             "ESL063",
             f"ABOVE takes a percentage between 0 and 100, not {_shown(word)}",
-            word.start,
-            word.end,
+            word,
             hint="nothing is above 100%, and nearly everything above 0%",
         )
         return None
@@ -85,8 +79,7 @@ def probability(findings: Findings, word: Word | None) -> float | None:
     findings.add(
         "ESL068",
         f"CONFIDENCE takes a probability above 0 and up to 1, not {_shown(word)}",
-        word.start,
-        word.end,
+        word,
         hint=f"did you mean {value / 100:g}?" if 1 < value <= 100 else "1 is certain",
     )
     return None
@@ -102,8 +95,7 @@ def severity(findings: Findings, word: Word | None, least: int, default: int | N
     findings.add(
         "ESL066",
         f"SEVERITY takes a whole number from {least} to {MAX_SEVERITY} here, not {_shown(word)}",
-        word.start,
-        word.end,
+        word,
         hint="an exception of severity 0 ends the job" if value == 0 else "0 is the most severe",
     )
     return None
@@ -114,7 +106,7 @@ def _value(word: Word) -> float:
 
 
 def _out_of_range(findings: Findings, word: Word, most: str) -> None:
-    findings.add("ESL016", f"the number {_shown(word)} is out of range", word.start, word.end, hint=most)
+    findings.add("ESL016", f"the number {_shown(word)} is out of range", word, hint=most)
 
 
 def _shown(word: Word) -> str:

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from whesl.esl.diagnostics import Severity
+from whesl.esl.diagnostics import Range, Severity
 from whesl.esl.language import syntax
 from whesl.esl.language.json_arguments import Arguments, read
 from whesl.esl.language.operation_signatures import (
@@ -59,8 +59,7 @@ class RecoveryCheck:
             self._findings.add(
                 "ESL042",
                 f"a JOB_LEVEL exception is recovered by JOB alone, not by {statement.entity.text}",
-                statement.entity.start,
-                statement.entity.end,
+                statement.entity,
                 hint="declare the exception WORKFLOW_LEVEL",
             )
         arguments: Arguments | None = Arguments()
@@ -81,9 +80,7 @@ class RecoveryCheck:
         if statement.before is not None and what != (ResourceKind.NODE, Operation.REPLACE):
             before = statement.before
             message = f"{what[0]}.{what[1]} cannot be done before a failure"
-            self._findings.add(
-                "ESL049", message, before.start, before.end, hint="only NODE.REPLACE can; leave it out"
-            )
+            self._findings.add("ESL049", message, before, hint="only NODE.REPLACE can; leave it out")
             return None
         return RecoveryStep(
             entity=entity,
@@ -105,8 +102,7 @@ class RecoveryCheck:
                 self._findings.add(
                     "ESL075",
                     f"not every detection of the exception captures {placeholder.text[:40]}",
-                    placeholder.start,
-                    placeholder.end,
+                    placeholder,
                     severity=Severity.WARNING,
                     hint=f"when one that does not raises it, {without}",
                 )
@@ -115,8 +111,7 @@ class RecoveryCheck:
                 self._findings.add(
                     "ESL074",
                     f"no detection of the exception captures {placeholder.text[:40] or 'an empty name'}",
-                    placeholder.start,
-                    placeholder.end,
+                    placeholder,
                     hint=near
                     or "name a group of the pattern, as in (?P<rank>\\d+); for the characters themselves"
                     " write $${",
@@ -140,7 +135,7 @@ class RecoveryCheck:
                 continue
             start, end = arguments.names[name]
             message = f"{operation} has no argument {name[:40]!r}"
-            self._findings.add("ESL070", message, start, end, hint=near)
+            self._findings.add("ESL070", message, Range(start, end), hint=near)
         if strange:
             start, end = arguments.names[strange[0]]
             several = "s" if len(strange) > 1 else ""
@@ -148,8 +143,7 @@ class RecoveryCheck:
             self._findings.add(
                 "ESL070",
                 f"{operation} has no argument{several} {shown}",
-                start,
-                end,
+                Range(start, end),
                 hint=f"it needs {one_of([a.name for a in missing], 'and')}"
                 if missing
                 else f"it has {one_of(sorted(known))}",
@@ -165,8 +159,7 @@ class RecoveryCheck:
             self._findings.add(
                 "ESL071",
                 f"{operation} needs the argument{several} {one_of([repr(a.name) for a in missing], 'and')}",
-                place.start,
-                place.end,
+                place,
                 hint="; ".join(f"{argument.name}: {argument.help}" for argument in missing),
             )
 
@@ -175,8 +168,7 @@ class RecoveryCheck:
             self._findings.add(
                 "ESL072",
                 f"{argument.name!r} takes {argument.type.value}, not {_named(value)}",
-                start,
-                end,
+                Range(start, end),
                 hint=f"{argument.name}: {argument.help}",
             )
             return
@@ -184,8 +176,7 @@ class RecoveryCheck:
             self._findings.add(
                 "ESL076",
                 f"{argument.name!r} takes an absolute path; with this one the step cannot be done",
-                start,
-                end,
+                Range(start, end),
                 severity=Severity.WARNING,
                 hint=f"{argument.name}: {argument.help}",
             )
@@ -194,7 +185,7 @@ class RecoveryCheck:
             choices = argument.choices or (signal_names() if argument.type is ArgumentType.SIGNAL else ())
             near = self._findings.nearest(value, choices) if choices else ""
             self._findings.add(
-                "ESL073", f"{argument.name!r} {problem}", start, end, hint=near or argument.help
+                "ESL073", f"{argument.name!r} {problem}", Range(start, end), hint=near or argument.help
             )
 
 

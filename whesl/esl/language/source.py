@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from whesl.esl.detections.base import Span
-from whesl.esl.diagnostics import LINE_END, Findings, Place
+from whesl.esl.diagnostics import LINE_END, Findings, Place, Range
 
 MAX_BYTES = 10 * 1024 * 1024
 
@@ -71,8 +71,7 @@ class Source:
             self.findings.add(
                 "ESL002",
                 f"the file has {size} bytes; a specification has at most {MAX_BYTES}",
-                base,
-                base,
+                Range(base, base),
                 hint="is this the right file?",
             )
             part.readable = False
@@ -83,7 +82,7 @@ class Source:
         part.starts += [base + match.end() for match in LINE_END.finditer(text)]
         if bad is not None:
             message, at = bad
-            self.findings.add("ESL001", message, base + at, base + at + 1, hint=_AS_UTF8)
+            self.findings.add("ESL001", message, Range(base + at, base + at + 1), hint=_AS_UTF8)
         self._check_characters(text, part)
         if part.readable:
             self._check_language(text, part)
@@ -112,7 +111,7 @@ class Source:
         if offset >= 0:
             at = part.start + offset
             self.findings.add(
-                "ESL001", "the file has NUL characters: it is not text", at, at + 1, hint=_AS_UTF8
+                "ESL001", "the file has NUL characters: it is not text", Range(at, at + 1), hint=_AS_UTF8
             )
             part.readable = False
 
@@ -127,8 +126,7 @@ class Source:
         self.findings.add(
             "ESL008",
             "this is no specification: no line begins with DECLARE, EXCEPTION or INCLUDE",
-            at,
-            at + 1,
+            Range(at, at + 1),
             hint="is it the right file? A first specification is in docs/tutorial.md",
         )
         part.readable = False

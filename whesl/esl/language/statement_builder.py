@@ -7,6 +7,7 @@ from typing import Any
 from whesl.esl._generated.ESLParser import ESLParser
 from whesl.esl._generated.ESLVisitor import ESLVisitor
 from whesl.esl.detections.base import Stream
+from whesl.esl.diagnostics import Range
 from whesl.esl.language import syntax
 from whesl.esl.language.lexer import Lexeme
 from whesl.esl.language.source import Source
@@ -76,8 +77,7 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
                     self._source.findings.add(
                         "ESL010",
                         "two names of jobs without a comma between them",
-                        first,
-                        last,
+                        Range(first, last),
                         hint="put a comma between two jobs; a name with blanks stands in double quotes",
                         expected=("','", "']'"),
                     )

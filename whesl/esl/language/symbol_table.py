@@ -91,11 +91,7 @@ class Declarations:
             if kind in declared and self._same_file(name, declared[kind]):
                 self._unsure.add(kinds)
                 self._findings.add(
-                    codes[1],
-                    f"the {what} {kind.value} is declared twice",
-                    name.start,
-                    name.end,
-                    hint="leave one out",
+                    codes[1], f"the {what} {kind.value} is declared twice", name, hint="leave one out"
                 )
             declared.setdefault(kind, name)
 
@@ -110,8 +106,7 @@ class Declarations:
             self._findings.add(
                 "ESL026",
                 f"the resource {kind} is declared twice",
-                statement.name.start,
-                statement.name.end,
+                statement.name,
                 hint="list all its operations in one statement",
             )
         named.append(statement.name)
@@ -129,8 +124,7 @@ class Declarations:
                 self._findings.add(
                     "ESL027",
                     f"the operation {operation} is declared twice",
-                    offer.operation.start,
-                    offer.operation.end,
+                    offer.operation,
                     hint="leave one out",
                 )
             seen.add(operation)
@@ -179,8 +173,7 @@ class Declarations:
             self._findings.add(
                 "ESL028",
                 f"the exception {name.text} is declared twice",
-                name.start,
-                name.end,
+                name,
                 hint="leave one out, or give it another name",
             )
         elif not self._source.overrides(first.name.start, name.start) and self._said(first) != self._said(
@@ -205,8 +198,7 @@ class Declarations:
             self._findings.add(
                 "ESL029",
                 f"the exception {_shown(other.name)} is declared in another way by {first}",
-                other.name.start,
-                other.name.end,
+                other.name,
                 hint="declare it in your own file: what stands there counts",
             )
 
@@ -232,8 +224,7 @@ class Declarations:
         self._findings.add(
             code,
             f"{_shown(name)} is not {article} {what}",
-            name.start,
-            name.end,
+            name,
             hint=_elsewhere(text) or self._findings.nearest(text, known) or own,
             expected=known,
         )
@@ -243,7 +234,7 @@ class Declarations:
         """Whether a text in quotes says anything; say so when it does not."""
         if unquote(quoted).strip():
             return True
-        self._findings.add("ESL047", f"the name of the {what} is empty", quoted.start, quoted.end)
+        self._findings.add("ESL047", f"the name of the {what} is empty", quoted)
         return False
 
     def job_exception(self, quoted: Word) -> str | None:
@@ -254,8 +245,7 @@ class Declarations:
         self._findings.add(
             "ESL067",
             f"{quoted.text[:40]} is not the type of a job exception",
-            quoted.start,
-            quoted.end,
+            quoted,
             hint="a type is one word that is compared as it stands, for example exec, timeout or cancel",
         )
         return None
@@ -333,8 +323,7 @@ class Declarations:
             self._findings.add(
                 "ESL034",
                 f"the exception {_shown(name)} is not declared{times}",
-                name.start,
-                name.end,
+                name,
                 hint=self._where_from(name.text),
             )
         return frozenset(self._undeclared_exceptions)
@@ -351,7 +340,7 @@ class Declarations:
         if kind in self._unsure or name.text in self._broken or self._incomplete or what in self._missing:
             return
         self._missing.add(what)
-        self._findings.add(code, f"{what} is not declared", name.start, name.end, hint=f"add: {declare}")
+        self._findings.add(code, f"{what} is not declared", name, hint=f"add: {declare}")
 
     def handler(self, resource: str, operation: str) -> str | None:
         """Return the custom handler of an operation, if it has one."""
