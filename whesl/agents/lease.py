@@ -23,16 +23,14 @@ import socket
 import struct
 from typing import Any
 
+from whesl.agents.lease_table import Flag, Word
+
 # Milliseconds since the last acknowledgement: tcpi_last_ack_recv of struct tcp_info (linux/tcp.h).
 _LAST_ACK = struct.Struct("@I")
 _LAST_ACK_AT = 56
 
 
-# What is kept of a lease: last contact, until when it lasts at least, whether it was ever answered; when
-# somebody was there last; when the process that holds it has run last, and whether it has ended by itself;
-# whether the resource manager has lost it; whether the ranks are stopped.
-_CONTACT, _UNTIL, _HELD, _ATTENDED, _RAN, _FINISHED, _ORPHANED, _PAUSED, _NUMBERS = range(9)
-KEPT = 8 * _NUMBERS  # bytes
+KEPT = 8 * 8  # bytes that are kept of a lease: its words
 # Seconds after the limit until which an agent may hold its lease that was woken just before.
 LAST_CALL = 0.3
 
@@ -57,64 +55,27 @@ class Lease:
             lease, and no new one.
     """
 
+    contact = Word(0)  # when the isolator's node was reached last
+    _until = Word(1)  # it lasts until then at least, since the agent was woken late; 0 when it was not
+    held = Flag(2)  # whether a heartbeat was ever answered
+    attended = Word(3)  # when a process on the isolator's node answered last, whatever its kernel says
+    _ran = Word(4)  # when the process that holds it has run last
+    finished = Flag(5)  # whether the agent has ended by itself
+    orphaned = Flag(6)  # whether the process has ended that the resource manager has started as this agent
+    paused = Flag(7)  # whether the task's processes were stopped, until it is known whether the lease is over
+
     def __init__(self, limit: float, now: float, kept: mmap.mmap | bytearray | None = None) -> None:
         self.limit = limit
-        self._kept = memoryview(kept or bytearray(KEPT)).cast("d")
-        if not self._kept[_CONTACT]:
-            self._kept[_CONTACT] = self._kept[_ATTENDED] = now
+        self.words = memoryview(kept or bytearray(KEPT)).cast("d")
+        if not self.contact:
+            self.contact = self.attended = now
         self._sent: dict[int, float] = {}
         self._number = 0
         self._acted = False
 
-    @property
-    def contact(self) -> float:
-        """When the isolator's node was reached last."""
-        return self._kept[_CONTACT]
-
-    @property
-    def held(self) -> bool:
-        """Whether a heartbeat was ever answered."""
-        return bool(self._kept[_HELD])
-
-    @property
-    def attended(self) -> float:
-        """When a process on the isolator's node answered last, whatever its kernel says."""
-        return self._kept[_ATTENDED]
-
-    @attended.setter
-    def attended(self, now: float) -> None:
-        self._kept[_ATTENDED] = now
-
-    @property
-    def orphaned(self) -> bool:
-        """Whether the process has ended that the resource manager has started as this agent."""
-        return bool(self._kept[_ORPHANED])
-
-    @orphaned.setter
-    def orphaned(self, orphaned: bool) -> None:
-        self._kept[_ORPHANED] = float(orphaned)
-
-    @property
-    def paused(self) -> bool:
-        """Whether the task's processes were stopped, until it is known whether the lease is over."""
-        return bool(self._kept[_PAUSED])
-
-    @paused.setter
-    def paused(self, paused: bool) -> None:
-        self._kept[_PAUSED] = float(paused)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the agent has ended by itself."""
-        return bool(self._kept[_FINISHED])
-
-    @finished.setter
-    def finished(self, finished: bool) -> None:
-        self._kept[_FINISHED] = float(finished)
-
     def runs(self, now: float) -> None:
         """Note that the process that holds it runs."""
-        self._kept[_RAN] = now
+        self._ran = now
 
     def neglected_from(self, woke: float) -> float:
         """Return when it is neglected, unless it is extended or its holder runs before.
@@ -122,7 +83,7 @@ class Lease:
         Args:
             woke: when whoever asks has been woken late, 0 for never.
         """
-        return max(self.deadline(), max(self._kept[_RAN], woke) + lead(self.limit))
+        return max(self.deadline(), max(self._ran, woke) + lead(self.limit))
 
     def neglected(self, now: float, woke: float) -> bool:
         """Whether it is over and its holder, which has to act, does not run."""
@@ -131,12 +92,7 @@ class Lease:
     def taken_over(self, woke: float) -> None:
         """Note that the next holder has not been stopped with its node, so that it has no moment to wait."""
         if woke < self.contact and not self._until:
-            self._kept[_UNTIL] = self.contact + self.limit + LAST_CALL
-
-    @property
-    def _until(self) -> float:
-        """It lasts until then at least, since the agent was woken late; 0 when it was not."""
-        return self._kept[_UNTIL]
+            self._until = self.contact + self.limit + LAST_CALL
 
     def beat(self, now: float) -> int:
         """Note that a heartbeat is sent, and return its number."""
@@ -146,7 +102,7 @@ class Lease:
 
     def answered(self, number: int) -> None:
         """Extend the lease by an answer; late and repeated ones never shorten it."""
-        self._kept[_HELD] = 1.0
+        self.held = True
         sent = self._sent.pop(number, None)
         if sent is None:
             return
@@ -156,7 +112,7 @@ class Lease:
     def reached(self, when: float) -> None:
         """Extend the lease: the isolator's node was reached then."""
         if when > self.contact:
-            self._kept[_CONTACT], self._kept[_UNTIL] = when, 0.0
+            self.contact, self._until = when, 0.0
             self._acted = False
 
     def woken(self, now: float) -> None:
@@ -169,7 +125,7 @@ class Lease:
         until = now + moment(self.limit)
         if now <= self.contact + self.limit:
             until = min(until, self.contact + self.limit + LAST_CALL)
-        self._kept[_UNTIL] = until
+        self._until = until
 
     def late(self, now: float) -> bool:
         """Whether others may count it as over by now."""
