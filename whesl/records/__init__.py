@@ -15,7 +15,7 @@ __all__ = ["coordinator", "isolator", "of_coordinator", "of_isolator"]
 
 
 def of_isolator(content: bytes | msgspec.Raw) -> isolator.AnyRecord:
-    """Return a record of a task's journal. Raises msgspec.DecodeError and others of ``model.decoding``."""
+    """Return a record of a task's journal. Raises what ``model.decode_errors`` has."""
     return _isolator().decode(content)
 
 

@@ -204,7 +204,7 @@ class StepBegun(Record, frozen=True, kw_only=True, tag="step-begun"):
 
 
 class StepDone(Record, frozen=True, kw_only=True, tag="step-done"):
-    """A step was carried out (see ``coordinator.core.events.StepEnded``)."""
+    """A step was carried out (see ``coordinator.core.events_and_commands.StepEnded``)."""
 
     recovery: str
     task: str

@@ -174,7 +174,7 @@ class EvidenceTaken(Record, frozen=True, kw_only=True, tag="evidence"):
 
 
 class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
-    """No process of the attempt is left (see ``isolator.core.events.KillConfirmed``)."""
+    """No process of the attempt is left (see ``isolator.core.events_and_commands.KillConfirmed``)."""
 
     attempt: int
     seconds: float

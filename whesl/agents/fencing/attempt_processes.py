@@ -56,8 +56,8 @@ NO_RANKS = LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstr
 class Process(msgspec.Struct, frozen=True):
     """One process. ``started`` (clock ticks since boot) tells it from a later one with the same number.
 
-    ``mark``: its soft limit of RLIMIT_RSS, bytes (``rlimit_mark``). ``thread``: of a process whose first
-    thread has ended, another one, by whose number /proc shows its memory and environment; else 0.
+    ``mark``: its soft limit of RLIMIT_RSS, bytes (``attempt_rlimit_mark``). ``thread``: of a process whose
+    first thread has ended, another one, by whose number /proc shows its memory and environment; else 0.
     """
 
     pid: int

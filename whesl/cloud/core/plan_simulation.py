@@ -26,7 +26,7 @@ _STEP = 300.0
 _MANY = 30.0  # instances lost in a step, from which on their number is taken for its mean
 _GOLDEN = 0.6180339887498949  # ranks of the stages from one draw
 _DONE = 1 - 1e-9  # of a stage, from which on it is taken for done
-# Rows of ``_Scratch.now``: what is known of a stage within one course and one hour.
+# Rows of the array ``now``: what is known of a stage within one course and one hour.
 SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED, BUSY = range(9)
 # Columns of the sums of a course.
 COST, BACKUP, CLUSTER, CLOUDY, LAST = range(5)

@@ -31,7 +31,7 @@ class Compiled:
     """Chains, compiled once.
 
     Args:
-        chains: as of ``document.load``.
+        chains: as of ``chains_file.load``.
         engine: ``auto``, ``hyperscan`` or ``re2``.
     """
 

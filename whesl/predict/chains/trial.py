@@ -55,7 +55,7 @@ def mine(
 
     Args:
         read: the log's messages.
-        paths, form, advance: of the log, as of ``reading.run``.
+        paths, form, advance: of the log, as of ``archived_logs.run``.
         failures: in any order.
         settings: what is a chain.
         share: of the failures whose time is held out.

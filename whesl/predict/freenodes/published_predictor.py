@@ -97,7 +97,7 @@ def features(history: Jobs, times: Floats, capacity: float) -> NDArray[np.float3
     """Return both vectors, day of the week and hour of the day at moments, shape (moments, 130).
 
     Args:
-        history: jobs, usually ``jobs.replayed``.
+        history: jobs, usually ``job_history.replayed``.
         times: moments in seconds.
         capacity: nodes.
     """

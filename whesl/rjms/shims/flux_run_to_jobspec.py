@@ -1,7 +1,7 @@
-"""A ``flux run`` of ours as a job specification, so that Flux's own start in Python is not waited for. Pure.
+"""A ``flux run`` from ``srun_to_flux`` as a job specification, so that Flux's Python is not waited for. Pure.
 
 ``flux run`` needs several times as long as what it does; ``flux job submit`` and ``flux job attach``, which
-are all that it comes to, are programs in C. Only the options that ``translating`` writes are known here.
+are all that it comes to, are programs in C. Only the options that ``srun_to_flux`` writes are known here.
 Form: RFC 25 of Flux (version 1), as ``flux run --dry-run`` of 0.88.0 prints it.
 """
 
@@ -21,7 +21,7 @@ def jobspec(
     """Return the specification and the options of ``flux job attach``, None where only ``flux run`` will do.
 
     Args:
-        words: arguments of ``flux run`` from ``translating``.
+        words: arguments of ``flux run`` from ``srun_to_flux``.
         environ: the environment.
         cwd: the working directory.
         limits: soft resource limits by name (``core_limits``); -1 for none.

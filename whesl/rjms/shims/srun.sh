@@ -72,7 +72,7 @@ measure() {
 measure "$@" || slow "$@"
 [ -z "$whesl_given" ] || whesl_overlap=
 
-# The step's nodes: what is asked for, and never more than there are tasks (rewriting.node_count).
+# The step's nodes: what is asked for, and never more than there are tasks (node_count in launcher_rewriting.py).
 if [ -z "$whesl_wanted" ]; then
 	whesl_wanted=${SLURM_JOB_NUM_NODES:-${SLURM_NNODES-}}
 	: "${whesl_tasks:=${SLURM_NTASKS-}}"

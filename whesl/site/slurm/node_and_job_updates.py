@@ -267,7 +267,7 @@ def with_mark(comment: str, mark: str) -> str:
 
     Args:
         comment: as it is.
-        mark: of ``lookup.mark``, "" for none.
+        mark: of ``plugin_file.mark``, "" for none.
     """
     others = [part for part in comment.split(" | ") if part and plugin_file.marked(part) is None]
     return " | ".join([*others, mark] if mark else others)
