@@ -1,11 +1,12 @@
 """The first attempt, started by ``whesl exec`` itself before its isolator has loaded.
 
-Loading takes the isolator some tenths of a second, and a program need not wait for it: nothing about a first
-attempt is known to the isolator alone. Token and nodes follow from the setup (``task_setup_record.token``,
-``task_setup_record.split``), so its core, which writes the attempt down as always, comes to the same ones, and
-its shell finds by the token what runs already (``attempt_starter.Starter``). Before the start, job.json says
-that there may be such an attempt and how long its files were; the task's lock is held from then on, and handed
-over, so no other call can start the same task.
+Loading takes the isolator some tenths of a second, and a program need not wait for it: nothing about a
+first attempt is known to the isolator alone. Token and nodes follow from the setup
+(``task_setup_record.token``, ``task_setup_record.split``), so its core, which writes the attempt down as
+always, comes to the same ones, and its shell finds by the token what runs already
+(``attempt_starter.Starter``). Before the start, job.json says that there may be such an attempt and how
+long its files were; the task's lock is held from then on, and handed over, so no other call can start the
+same task.
 """
 
 from __future__ import annotations
