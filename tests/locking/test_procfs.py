@@ -24,21 +24,21 @@ def test_a_process_that_is_gone_has_none() -> None:
 
 WITHOUT_DESCRIPTORS = """
 import os, resource, subprocess, sys
-from whesl.isolator.launch import job_leader_process
-from whesl.agents.fencing import processes
+from whesl.isolator.launch import job_leader_identity
+from whesl.agents.fencing import attempt_processes as processes
 from whesl.locking import takeover_lock
 from whesl.local import process_lookup as virtual
 
 child = subprocess.Popen(["sleep", "60"], env={"WHESL_ATTEMPT_TOKEN": "token"})
 owner = takeover_lock.owned(pid=child.pid)
-leader = job_leader_process._name(child.pid)
+leader = job_leader_identity._name(child.pid)
 while processes.command_line(child.pid)[:5] != b"sleep":
     pass
 found = processes.read(child.pid)
 resource.setrlimit(resource.RLIMIT_NOFILE, (3, 64))
 seen = {
     "owner": owner.alive,
-    "leader": not job_leader_process.gone(leader),
+    "leader": not job_leader_identity.gone(leader),
     "alive": processes.alive(child.pid, found.started),
     "left": bool(processes.kill_all("token", timeout=0.1).left),
 }
@@ -50,7 +50,7 @@ for name, look in (("read", processes.read), ("virtual", virtual.look)):
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 seen["killed"] = processes.kill_all("token").count == 1
 child.wait()
-seen["ended"] = not owner.alive and job_leader_process.gone(leader) and virtual.look(child.pid) is None
+seen["ended"] = not owner.alive and job_leader_identity.gone(leader) and virtual.look(child.pid) is None
 print(sorted(name for name, value in seen.items() if not value))
 """
 
