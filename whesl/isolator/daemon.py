@@ -385,19 +385,11 @@ class Daemon:
         if self._state.phase.value == "launching":
             self._pending.append(self._starter.seen(self._attempt))
 
-    def _runner(self, number: int) -> int | None:
-        """Return the process number of an attempt's runner, where that is known."""
+    def _of(self, number: int) -> tuple[str, int | None]:
+        """Return an attempt's token, and the process number of its runner where that is known."""
         attempt = self._attempt
-        return attempt.pid or None if attempt is not None and attempt.number == number else None
-
-    def _kill(self, command: KillAttempt) -> None:
-        self._nodes.fence(command, self._state.token, self._runner(command.attempt))
-
-    def _probe(self, command: ProbeProgram) -> None:
-        self._nodes.probe(command.attempt, self._state.token, self._runner(command.attempt))
-
-    def _collect(self, command: CollectEvidence) -> None:
-        self._nodes.collect(command, self._state.token, self._runner(command.attempt))
+        pid = attempt.pid if attempt is not None and attempt.number == number else 0
+        return self._state.token, pid or None
 
     def _signal(self, command: SignalAttempt) -> None:
         attempt, token = self._attempt, self._state.token
@@ -425,18 +417,6 @@ class Daemon:
         from whesl.isolator.offline_configuration import read_configuration  # loaded by the few who need it
 
         self._asker.submit(lambda: read_configuration(command.register), self._feed)
-
-    def _reconfigure(self, command: WriteReconfigure) -> None:
-        self._starter.write_reconfigure(command.configuration)
-
-    def _raise_on_job(self, command: RaiseJobException) -> None:
-        self._manager_events.raise_on_job(command)
-
-    def _forbid_requeue(self, _command: ForbidRequeue) -> None:
-        forbid_requeue.take_over(self._allocation)
-
-    def _say(self, command: Say) -> None:
-        LOG.info("%s", command.text)
 
     def _schedule(self, command: Schedule) -> None:
         self._alarm = command.time if self._alarm is None else min(self._alarm, command.time)
@@ -479,18 +459,18 @@ class Daemon:
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     StartAttempt: Daemon._start,
     AdoptAttempt: Daemon._adopt,
-    KillAttempt: Daemon._kill,
-    ProbeProgram: Daemon._probe,
-    CollectEvidence: Daemon._collect,
+    KillAttempt: lambda daemon, command: daemon._nodes.fence(command, *daemon._of(command.attempt)),
+    ProbeProgram: lambda daemon, command: daemon._nodes.probe(command.attempt, *daemon._of(command.attempt)),
+    CollectEvidence: lambda daemon, command: daemon._nodes.collect(command, *daemon._of(command.attempt)),
     SignalAttempt: Daemon._signal,
-    RaiseJobException: Daemon._raise_on_job,
+    RaiseJobException: lambda daemon, command: daemon._manager_events.raise_on_job(command),
     **dict.fromkeys(COMMANDS, lambda daemon, command: daemon._checkpoints.perform(command)),
     RunStep: Daemon._step,
     Send: Daemon._send,
     ReadConfiguration: Daemon._read_configuration,
-    ForbidRequeue: Daemon._forbid_requeue,
-    WriteReconfigure: Daemon._reconfigure,
-    Say: Daemon._say,
+    ForbidRequeue: lambda daemon, _: forbid_requeue.take_over(daemon._allocation),
+    WriteReconfigure: lambda daemon, command: daemon._starter.write_reconfigure(command.configuration),
+    Say: lambda _, command: LOG.info("%s", command.text),
     Schedule: Daemon._schedule,
     Finish: Daemon._end,
 }

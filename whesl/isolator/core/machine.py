@@ -185,21 +185,8 @@ def _begin(transition: Transition) -> None:
 
 
 def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
-    message = event.message
-    if isinstance(message, Welcome):
-        _on_welcome(transition, message)
-    elif isinstance(message, RecoveryGrant):
-        recovery_sequence.on_grant(transition, message)
-    elif isinstance(message, EscalationDecision):
-        escalation_to_coordinator.on_decision(transition, message)
-    elif isinstance(message, Reconfigure):
-        running_task_reconfiguration.on_reconfigure(transition, message)
-    elif isinstance(message, Control):
-        controls.on_control(transition, message)
-    elif isinstance(message, RaiseException):
-        controls.on_raise(transition, message)
-    elif isinstance(message, PredictFailure):
-        predictions.on_predict(transition, message)
+    if (handler := _MESSAGES.get(type(event.message))) is not None:
+        handler(transition, event.message)
 
 
 def _on_welcome(transition: Transition, welcome: Welcome) -> None:
@@ -305,11 +292,6 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
 def _on_reached(transition: Transition, event: Reached) -> None:
     transition.volatile(reached=event.reach)
     recovery_confirmation.judge(transition)
-
-
-def _on_evidence(transition: Transition, event: EvidenceCollected) -> None:
-    if event.attempt == transition.state.attempt:
-        recovery_sequence.take_evidence(transition, event)
 
 
 def _on_node(transition: Transition, event: NodeSeen) -> None:
@@ -431,10 +413,6 @@ def _on_journal(transition: Transition, event: JournalTroubled) -> None:
     transition.report(records.JournalTroubled(trouble=event.trouble))
 
 
-def _on_found(transition: Transition, _event: CoordinatorFound) -> None:
-    registration.register(transition)
-
-
 def _on_lost(transition: Transition, _event: CoordinatorLost) -> None:
     if transition.state.connected:
         transition.volatile(connected=False)
@@ -442,11 +420,20 @@ def _on_lost(transition: Transition, _event: CoordinatorLost) -> None:
         recovery_sequence.say_waiting(transition)
 
 
+_MESSAGES: dict[type, Callable[[Transition, Any], None]] = {
+    Welcome: _on_welcome,
+    RecoveryGrant: recovery_sequence.on_grant,
+    EscalationDecision: escalation_to_coordinator.on_decision,
+    Reconfigure: running_task_reconfiguration.on_reconfigure,
+    Control: controls.on_control,
+    RaiseException: controls.on_raise,
+    PredictFailure: predictions.on_predict,
+}
 _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Started: _on_started,
     CoordinatorMessage: _on_message,
     ConfigurationRead: _on_configuration_read,
-    CoordinatorFound: _on_found,
+    CoordinatorFound: lambda transition, _: registration.register(transition),
     CoordinatorLost: _on_lost,
     AttemptStarted: recovery_confirmation.on_attempt_started,
     ProgramSeen: recovery_confirmation.on_program_seen,
@@ -454,7 +441,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Detections: _on_detections,
     AttemptExited: _on_attempt_exited,
     Reached: _on_reached,
-    EvidenceCollected: _on_evidence,
+    EvidenceCollected: recovery_sequence.take_evidence,
     NodeSeen: _on_node,
     LeaseEnded: _on_lease_ended,
     Stopped: _on_stopped,

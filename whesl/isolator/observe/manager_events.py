@@ -156,26 +156,23 @@ class ManagerEvents:
     def raise_on_job(self, command: RaiseJobException) -> None:
         """Raise an exception on the job, in the thread; JobExceptionRaised follows."""
         giver = self._giver
+
+        def raised(outcome: JobRaiseOutcome, reason: str = "") -> JobExceptionRaised:
+            return JobExceptionRaised(ordinal=command.ordinal, outcome=outcome, reason=reason)
+
         if giver is None:
-            reason = "this resource manager has no exceptions on jobs"
-            self._feed(
-                JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.NONE, reason=reason)
-            )
+            self._feed(raised(JobRaiseOutcome.NONE, "this resource manager has no exceptions on jobs"))
             return
         self._raising += 1
 
         def call() -> JobExceptionRaised:
             try:
                 what = (command.exception_type, command.severity, command.note)
-                done = giver.raise_exception(*what, once=command.again)
+                if giver.raise_exception(*what, once=command.again):
+                    return raised(JobRaiseOutcome.RAISED)
             except WheslError as error:
-                return JobExceptionRaised(
-                    ordinal=command.ordinal, outcome=JobRaiseOutcome.FAILED, reason=str(error)
-                )
-            if done:
-                return JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.RAISED)
-            reason = "there is no job of the resource manager here"
-            return JobExceptionRaised(ordinal=command.ordinal, outcome=JobRaiseOutcome.NONE, reason=reason)
+                return raised(JobRaiseOutcome.FAILED, str(error))
+            return raised(JobRaiseOutcome.NONE, "there is no job of the resource manager here")
 
         def then(event: JobExceptionRaised) -> None:
             self._raising -= 1

@@ -233,6 +233,8 @@ def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
 
 def take_evidence(transition: Transition, event: EvidenceCollected) -> None:
     """Write down what was seen of a hung attempt; a node on which it cannot run may be the suspect."""
+    if event.attempt != transition.state.attempt:
+        return
     steps = _planned_anew(transition, event.stuck)
     transition.record(records.EvidenceTaken(**msgspec.structs.asdict(event), steps=steps))
     for item in event.stuck:
