@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core.state import State, TaskEntry
+from whesl.coordinator.core.state import State, TaskEntry, WorkflowEntry
 from whesl.model.states import TaskState
+from whesl.model.workflow import Workflow
 
 _NAMED = 5  # tasks that a sentence names
 _AT_WORK = (TaskState.RUNNING, TaskState.RECOVERING)
@@ -24,34 +25,28 @@ def status_view(state: State, workflow: str = "") -> dict[str, Any]:
     Returns ``{"workflows": [{"id", "name", "wms", "root", "rjms", "observe", "time", "tasks": [...]}]}`` in
     the order of registration; tasks of no registered workflow stand under a workflow without name and root.
     """
-    flows: dict[str, dict[str, Any]] = {}
-    for entry in state.workflows.values():
-        flows[entry.workflow.id] = {
-            "id": entry.workflow.id,
-            "name": entry.workflow.name,
-            "wms": entry.workflow.wms,
-            "root": entry.workflow.root,
-            "rjms": entry.rjms,
-            "observe": entry.observe,
-            "time": entry.time,
-            "tasks": [],
-        }
+    flows = {entry.workflow.id: _flow(entry) for entry in state.workflows.values()}
     for task in state.tasks.values():
-        flow = flows.setdefault(
-            task.workflow,
-            {
-                "id": task.workflow,
-                "name": "",
-                "wms": "",
-                "root": "",
-                "rjms": task.rjms,
-                "observe": False,
-                "time": task.state_time,
-                "tasks": [],
-            },
-        )
-        flow["tasks"].append(task_view(task))
+        if task.workflow not in flows:
+            stranger = Workflow(id=task.workflow, name="", wms="", root="")
+            flows[task.workflow] = _flow(
+                WorkflowEntry(workflow=stranger, rjms=task.rjms, time=task.state_time)
+            )
+        flows[task.workflow]["tasks"].append(task_view(task))
     return {"workflows": [flow for key, flow in flows.items() if workflow in ("", key)]}
+
+
+def _flow(entry: WorkflowEntry) -> dict[str, Any]:
+    return {
+        "id": entry.workflow.id,
+        "name": entry.workflow.name,
+        "wms": entry.workflow.wms,
+        "root": entry.workflow.root,
+        "rjms": entry.rjms,
+        "observe": entry.observe,
+        "time": entry.time,
+        "tasks": [],
+    }
 
 
 def task_view(task: TaskEntry) -> dict[str, Any]:

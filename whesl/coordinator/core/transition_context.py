@@ -9,8 +9,10 @@ import msgspec
 from whesl.coordinator.core.changes.apply_record import apply
 from whesl.coordinator.core.events_and_commands import Command, Journal, Say, Send
 from whesl.coordinator.core.state import State, TaskEntry
+from whesl.model.outcomes import ToldBy
+from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
-from whesl.records.coordinator import AnyRecord
+from whesl.records import coordinator as records
 from whesl.wire.messages import AnyMessage
 
 
@@ -27,7 +29,7 @@ class Transition:
         self.now = now
         self.commands: list[Command] = []
 
-    def record(self, record: AnyRecord) -> None:
+    def record(self, record: records.AnyRecord) -> None:
         """Write a record down and apply it."""
         self.commands.append(Journal(record=record))
         self.state = apply(self.state, record, self.now)
@@ -49,6 +51,19 @@ class Transition:
         """Send to a peer, if there is one."""
         if peer:
             self.commands.append(Send(peer=peer, message=message))
+
+    def finished(self, entry: TaskEntry, state: TaskState, code: int, reason: str, told_by: ToldBy) -> None:
+        """Write down that a task has ended, by another's word than its isolator's."""
+        self.record(
+            records.Finished(
+                task=entry.id,
+                state=state,
+                exit_code=code,
+                attempts=entry.attempt,
+                reason=reason,
+                told_by=told_by,
+            )
+        )
 
     def task(self, name: str) -> TaskEntry | None:
         """Return a task by its id, or by the name its isolator gave it."""

@@ -146,16 +146,7 @@ def _control(transition: Transition, message: Command, action: ControlAction) ->
 def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> None:
     """Cancel a task whose isolator cannot be told: it has not started, or it is silent."""
     transition.record(records.ControlDone(id=control, task=entry.id))
-    transition.record(
-        records.Finished(
-            task=entry.id,
-            state=TaskState.CANCELLED,
-            exit_code=-1,
-            attempts=entry.attempt,
-            reason="cancelled by a person",
-            told_by=ToldBy.COORDINATOR,
-        )
-    )
+    transition.finished(entry, TaskState.CANCELLED, -1, "cancelled by a person", ToldBy.COORDINATOR)
     requeue_and_silent_tasks.cancel_job(transition, entry)
 
 

@@ -341,16 +341,7 @@ def ended_unheard(
     """
     became = _STATES.get(state, TaskState.FAILED)
     reason = f"job {job} ended without a word of its isolator: {word}" if job else word
-    transition.record(
-        records.Finished(
-            task=entry.id,
-            state=became,
-            exit_code=code,
-            attempts=entry.attempt,
-            reason=reason,
-            told_by=ToldBy.SCHEDULER,
-        )
-    )
+    transition.finished(entry, became, code, reason, ToldBy.SCHEDULER)
     transition.say(f"{entry.id}: {became.value}: {reason}")
 
 
@@ -407,16 +398,7 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
 def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
     """Fail a task that nobody looks after any more, and end its job, so that its manager sees it."""
     code = entry.exit_code if entry.parted and entry.exit_code else 1
-    transition.record(
-        records.Finished(
-            task=entry.id,
-            state=TaskState.FAILED,
-            exit_code=code,
-            attempts=entry.attempt,
-            reason=reason,
-            told_by=ToldBy.COORDINATOR,
-        )
-    )
+    transition.finished(entry, TaskState.FAILED, code, reason, ToldBy.COORDINATOR)
     cancel_job(transition, entry)
 
 
