@@ -27,6 +27,7 @@ from pathlib import Path
 from whesl.ckpt import manifest, rank_page
 from whesl.ckpt.rank_page import SlotState
 from whesl.ckpt.rendezvous import name_of_node
+from whesl.model import file_retry
 from whesl.model.errors import WheslError
 
 _PAUSE, _LONGEST = 0.0002, 0.005  # seconds between two looks while a rank waits
@@ -358,9 +359,5 @@ def _durable(path: Path) -> tuple[str, int, int]:
         raise failed[0]
     if path.suffix == ".writing":
         path = path.rename(path.with_suffix(".part"))
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    file_retry.sync(path.parent)
     return path.name, size, crc

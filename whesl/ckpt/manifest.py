@@ -11,6 +11,8 @@ import shutil
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from whesl.model import file_retry
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -90,11 +92,7 @@ def write(directory: Path, manifest: Manifest) -> None:
         os.fsync(file.fileno())
     beside.rename(folder / NAME)
     for synced in (folder, directory):
-        descriptor = os.open(synced, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        file_retry.sync(synced)
 
 
 def read(folder: Path) -> Manifest | None:

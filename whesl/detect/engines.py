@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 from whesl.detect.regex_canonical_form import Canonical, PatternError
 from whesl.model.errors import UsageError
@@ -249,16 +249,11 @@ def _re2_set(expressions: Sequence[bytes]) -> Any:
     return result
 
 
-class Capturer(Protocol):
-    """Finds the named groups of one pattern's leftmost match in one short line."""
+def capturer(pattern: Canonical) -> Callable[[bytes], dict[str, bytes]] | None:
+    """Return what finds a pattern's named groups in one short line; None when it names none.
 
-    def __call__(self, line: bytes) -> dict[str, bytes]:
-        """Return the groups that took part; empty when there is no match."""
-        ...
-
-
-def capturer(pattern: Canonical) -> Capturer | None:
-    """Return what computes a pattern's captures; None when it names no groups."""
+    Of its leftmost match, those that took part; nothing when there is no match.
+    """
     if not pattern.groups:
         return None
     return _Re2Captures(pattern) if _re2 is not None else _ChimeraCaptures(pattern)

@@ -24,6 +24,7 @@ from whesl.isolator.core.events_and_commands import (
     TellLost,
     TellPrediction,
 )
+from whesl.model import file_retry
 from whesl.model.errors import WheslError
 from whesl.model.evidence import PredictedFailure
 from whesl.operations.step_arguments import JobCheckpoint
@@ -197,7 +198,7 @@ class Checkpoints:
             settled = not arguments.written or (fresh and time.monotonic() - since >= SETTLED)
             if not asked and settled:
                 for name in fresh:
-                    _sync(name)
+                    file_retry.sync(name)
                 return ", ".join(Path(name).name for name in fresh[:_NAMED]) or "what it was asked for", ""
         missing = "the trigger is still there" if arguments.trigger else f"no new {arguments.written}"
         return "", f"nothing was written in {arguments.timeout:g} s: {missing}"
@@ -239,12 +240,3 @@ def _files(pattern: str) -> dict[str, tuple[int, int]]:
             status = Path(name).stat()
             found[name] = (status.st_mtime_ns, status.st_size)
     return found
-
-
-def _sync(name: str) -> None:
-    """Make a file that another process wrote durable. Raises OSError."""
-    descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -116,14 +116,11 @@ def flaw(path: Path) -> str:
 
 def sync_directory(directory: Path) -> None:
     """Have a directory's names on the disk, where its file system can be asked for that. Raises OSError."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        file_retry.sync(directory)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
             raise
-    finally:
-        file_retry.close(descriptor)
 
 
 class _Frame(NamedTuple):
@@ -224,11 +221,7 @@ def _renew(old: Path) -> None:
     beside = old.with_name(f".{old.name}.{os.getpid()}.renewed")
     with contextlib.suppress(FileNotFoundError):
         shutil.copy2(old, beside)
-        descriptor = os.open(beside, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            file_retry.close(descriptor)
+        file_retry.sync(beside)
         beside.replace(old)
 
 

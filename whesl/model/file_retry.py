@@ -218,6 +218,15 @@ def make_directory(path: str) -> None:
         retried(lambda: os.mkdir(path, 0o700))  # noqa: PTH102
 
 
+def sync(path: str | os.PathLike[str]) -> None:
+    """Make a file, or the names in a directory, durable. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        close(descriptor)
+
+
 def close(descriptor: int) -> None:
     """Close a file. It is closed whatever the answer (close(2)); what was written is made sure of before."""
     with contextlib.suppress(OSError):

@@ -237,12 +237,10 @@ class RegisterWorkflow(Message, frozen=True, kw_only=True, tag="register-workflo
 
 
 class Query(Message, frozen=True, kw_only=True, tag="query"):
-    """Ask: status, events, nodes, report."""
+    """Ask: status, nodes, health."""
 
     what: str
     workflow: str = ""
-    since: int = 0
-    arguments: dict[str, str] = {}
 
 
 class Command(Message, frozen=True, kw_only=True, tag="command"):

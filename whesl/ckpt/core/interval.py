@@ -1,6 +1,6 @@
 """How long to compute between two checkpoints.
 
-Sources: J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006; document 003, equations (2.1) and
+Sources: J. W. Young, CACM 17(9), 1974; J. T. Daly, FGCS 22(3), 2006; the dissertation, equations (2.1) and
 (2.2). The interval with the predictor's errors in it (``with_errors``) is WHESL's own;
 ``docs/checkpoint-interval.md`` derives it.
 """
@@ -28,7 +28,7 @@ def _share(**values: float) -> None:
 
 
 def young(cost: float, between_failures: float) -> float:
-    """Return Young's interval, sqrt(2 C M), which is (2.1) of document 003 with 1 / M = lambda c.
+    """Return Young's interval, sqrt(2 C M), which is (2.1) of the dissertation with 1 / M = lambda c.
 
     Args:
         cost: time to write one checkpoint, C, in seconds.
@@ -59,7 +59,7 @@ def daly(cost: float, between_failures: float) -> float:
 
 
 def with_migration(cost: float, between_failures: float, sigma: float) -> float:
-    """Return (2.2) of document 003: failures that migration avoids do not count.
+    """Return (2.2) of the dissertation: failures that migration avoids do not count.
 
     Args:
         cost: time to write one checkpoint, in seconds.

@@ -2,14 +2,14 @@
 
 A prediction makes a node vulnerable. If its lead time covers a migration, its processes move. Otherwise all
 ranks agree on a time step and stop there; vulnerable nodes write first, one after the other, the least time
-left first; then all others; then the manifest makes the checkpoint whole. Source: document 003, section 2.6
+left first; then all others; then the manifest makes the checkpoint whole. Source: the dissertation, section 2.6
 and Figure 2.9.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -40,6 +40,7 @@ from whesl.ckpt.core.states_and_events import (
     Tick,
     Told,
 )
+from whesl.model.journal_record import assert_never
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,10 +90,6 @@ def due(state: State) -> float:
     return min((min(node.until, node.fails_at) for node in state.nodes.values()), default=math.inf)
 
 
-def _never(event: NoReturn) -> NoReturn:
-    raise AssertionError(event)
-
-
 class _Transition:
     """One step: a copy of the state that is changed, and the commands that follow."""
 
@@ -130,7 +127,7 @@ class _Transition:
             case Tick():
                 self.tick()
             case _:
-                _never(event)
+                assert_never(event)
 
     def settle(self) -> None:
         if not self.changed:

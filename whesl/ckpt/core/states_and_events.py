@@ -1,6 +1,6 @@
 """What the protocol of prioritized checkpoints knows: states, events and commands.
 
-States are those of document 003, Figure 2.9. The round that lets all ranks stop at one and the same time
+States are those of the dissertation, Figure 2.9. The round that lets all ranks stop at one and the same time
 step is WHESL's own; ``docs/design/checkpoints.md`` says why it is needed.
 """
 
