@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whesl.rjms.flux.bridge_program_base import LATER, FarEnd, attempt_in, raised_in, token_in
 else:  # run as a script, in a Python that has nothing of ours
-    from bridge_server import LATER, FarEnd, attempt_in, raised_in, token_in
+    from bridge_program_base import LATER, FarEnd, attempt_in, raised_in, token_in
 
 # Seconds between two pokes of a broker, and how many are poked in a second at most.
 POKE = 0.05
