@@ -28,7 +28,7 @@ COMMANDS = {
     "cancel": ("manage.control", "End a task for good."),
     "raise": ("manage.raising", "Raise an exception of the rules on running tasks."),
     "clean": ("manage.clean", "Remove the files of tasks that are over."),
-    "nodes": ("site.bad_nodes", "Show or change the memory of bad nodes."),
+    "nodes": ("site.bad_nodes", "Show or change which nodes are avoided."),
     "coordinator": ("site.coordinator", "Start, stop or look at the coordinator."),
     "local": ("site.local", "The embedded resource manager."),
     "ckpt": ("ckpt", "Checkpoints in which the node about to fail writes first."),

@@ -27,7 +27,7 @@ failures_option = click.option(
 system_option = click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
 strict_option = click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
 audit_option = click.option(
-    "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run by code of its own."
+    "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run with separate code."
 )
 out_option = click.option("--out", type=FOLDER, metavar="DIR", help="Write results.")
 json_option = click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
@@ -41,5 +41,5 @@ def seed_option(default: int = 0) -> Callable[[Command], Command]:
         default: the seed where none is given.
     """
     return click.option(
-        "--seed", type=click.IntRange(0), default=default, metavar="N", help=f"Of all draws [{default}]."
+        "--seed", type=click.IntRange(0), default=default, metavar="N", help=f"Seed of all draws [{default}]."
     )

@@ -1,4 +1,4 @@
-"""``whesl lab ckpt``, and what of document 003 is run again."""
+"""``whesl lab ckpt``, and what of the dissertation is run again."""
 
 from __future__ import annotations
 

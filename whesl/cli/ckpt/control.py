@@ -43,9 +43,9 @@ def _tell(name: str | None, message: ToCoordinator) -> None:
 @click.argument("node")
 @click.option("--lead", type=float, required=True, metavar="SECONDS", help="How long until it fails.")
 @click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, metavar="P", help="From 0 to 1 [1].")
-@click.option("--evidence", default="", metavar="TEXT", help="What speaks for it.")
-@click.option("--source", default="", metavar="TEXT", help="Who says so.")
-@click.option("--id", "identity", default="", metavar="ID", help="The same id is told once only.")
+@click.option("--evidence", default="", metavar="TEXT", help="Why it is expected.")
+@click.option("--source", default="", metavar="TEXT", help="Who predicts it.")
+@click.option("--id", "identity", default="", metavar="ID", help="The same id is passed on once only.")
 @click.option("--json", "in_json", is_flag=True, help="Print who was told as JSON.")
 def predict(
     name: str | None,

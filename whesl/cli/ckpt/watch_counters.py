@@ -36,7 +36,7 @@ SAYS = {
     "--every", type=click.FloatRange(min=0.1), default=10.0, metavar="SECONDS", help="Between two looks [10]."
 )
 @click.option(
-    "--rule", "rules", multiple=True, metavar="KIND=LEAD,P", help="What a counter says, in place of its own."
+    "--rule", "rules", multiple=True, metavar="KIND=LEAD,P", help="Other LEAD and P for a kind of counter."
 )
 @click.option("--once", is_flag=True, help="End after the second look.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)

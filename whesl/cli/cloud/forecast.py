@@ -170,7 +170,7 @@ def now(
 @click.option("--until", metavar="DATE", help="Leave alone what comes later: YYYY-MM-DD.")
 @click.option(
     "--replayed", type=click.FloatRange(1), metavar="N",
-    help="Replay the log under FCFS and EASY backfilling on N nodes first, as the document does.",
+    help="Replay the log under FCFS and EASY backfilling on N nodes first, as the dissertation does.",
 )  # fmt: skip
 @click.option(
     "--every", type=click.IntRange(1, 24), default=1, metavar="H", help="Hours between forecasts [1]."
@@ -179,14 +179,16 @@ def now(
     "--draws", type=click.IntRange(2), default=_DRAWS, metavar="N", help=f"Of the queue [{_DRAWS}]."
 )
 @click.option("--out", type=FOLDER, metavar="DIR", help="Results; resumes.")
-@click.option("--document", is_flag=True, help="Score the document's trees and LSTM as well.")
-@click.option("--loss", type=click.Choice(LOSSES), default="huber", help="Of the document's models [huber].")
+@click.option("--document", is_flag=True, help="Score the dissertation's trees and LSTM as well.")
+@click.option(
+    "--loss", type=click.Choice(LOSSES), default="huber", help="Of the dissertation's models [huber]."
+)
 @click.option(
     "--input-steps", type=click.Choice([str(one) for one in STEPS]), default="12",
-    help="Hours that the document's LSTM sees [12].",
+    help="Hours that the dissertation's LSTM sees [12].",
 )  # fmt: skip
 @click.option(
-    "--optimizer", type=click.Choice(OPTIMIZERS), default="adam", help="Of the document's LSTM [adam]."
+    "--optimizer", type=click.Choice(OPTIMIZERS), default="adam", help="Of the dissertation's LSTM [adam]."
 )
 @seed_option()
 def evaluate(
@@ -218,7 +220,7 @@ def evaluate(
 
     if document and every != 1:
         raise UsageError(
-            "the document's models are sampled every hour", hint="--document goes with --every 1"
+            "the dissertation's models are sampled every hour", hint="--document goes with --every 1"
         )
     limit = _date(until) if until is not None else math.inf
     history = _read(logs, strict=strict)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = (
     click.option(
-        "--dir", "directory", type=FOLDER, metavar="DIR", help="The run's; default: by the workflow's name."
+        "--dir", "directory", type=FOLDER, metavar="DIR", help="The run's directory; default: by workflow."
     ),
     click.option("--data", type=FOLDER, metavar="DIR", help="Inputs and results; default: DIR/cluster/data."),
     click.option(

@@ -40,7 +40,7 @@ _DATES = 1e9  # such numbers with a point are times since the epoch, and no dura
 def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
     """Show what happened to workflows and tasks, and why.
 
-    Each line: number, time, task, word, content. Isolators' own records are among them as they arrive.
+    Each line: number, time, task, kind, content. What tasks write down is among it as it arrives.
     """
     path = places.coordinator_journal(keys.home())
     if not follow:

@@ -29,7 +29,7 @@ _MEANING = {
 
 @click.command()
 @click.option("--system", type=FILE, metavar="FILE", help="The machine, as TOML [Summit].")
-@click.option("--apps", type=FILE, metavar="FILE", help="The codes, as TOML [six of document 003].")
+@click.option("--apps", type=FILE, metavar="FILE", help="The codes, as TOML [six of the dissertation].")
 @click.option(
     "--example", type=click.Choice(["system", "apps"]), help="Print the shipped file, to be edited."
 )

@@ -11,8 +11,10 @@ from whesl.cli.options import out_option, quiet_option, seed_option
 
 
 @click.command()
-@click.option("--cases", type=click.IntRange(4), default=1000, metavar="N", help="For each workflow [1000].")
-@click.option("--nodes", type=click.IntRange(8), default=795, metavar="N", help="Of the cluster [795].")
+@click.option(
+    "--cases", type=click.IntRange(4), default=1000, metavar="N", help="Cases of each workflow [1000]."
+)
+@click.option("--nodes", type=click.IntRange(8), default=795, metavar="N", help="Nodes of the cluster [795].")
 @click.option(
     "--workflow",
     "workflows",
@@ -20,7 +22,7 @@ from whesl.cli.options import out_option, quiet_option, seed_option
     multiple=True,
     help="One of the two, or both [both].",
 )
-@click.option("--calibration", is_flag=True, help="The stated probabilities, not the document's schedulers.")
+@click.option("--calibration", is_flag=True, help="Judge the stated probabilities, not the schedulers.")
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

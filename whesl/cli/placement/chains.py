@@ -240,9 +240,11 @@ def run(
     metavar="FILE",
     help="Templates of real messages: CSV with a column EventTemplate, also .xz [built in].",
 )
-@click.option("--nodes", type=click.IntRange(1), default=64, metavar="N", help="[64]")
-@click.option("--days", type=click.FloatRange(2), default=30.0, metavar="N", help="[30]")
-@click.option("--failures", type=click.IntRange(1), default=160, metavar="N", help="[160]")
+@click.option("--nodes", type=click.IntRange(1), default=64, metavar="N", help="Nodes of the log [64].")
+@click.option("--days", type=click.FloatRange(2), default=30.0, metavar="N", help="Days of the log [30].")
+@click.option(
+    "--failures", type=click.IntRange(1), default=160, metavar="N", help="Failures in the log [160]."
+)
 @click.option("--count", type=click.IntRange(1), default=8, metavar="N", help="Chains that are planted [8].")
 @seed_option()
 @click.option(

@@ -15,9 +15,15 @@ from whesl.cli.placement.record_options import gathered, record_options, show
 
 @click.command()
 @record_options
-@click.option("--predictors", metavar="NAME,...", help="To choose from, as of whesl lab predict, or prior.")
 @click.option(
-    "--horizon", type=click.FloatRange(0, min_open=True), default=24.0, metavar="HOURS", help="[24]"
+    "--predictors", metavar="NAME,...", help="Those to choose from: as of whesl lab predict, or prior."
+)
+@click.option(
+    "--horizon",
+    type=click.FloatRange(0, min_open=True),
+    default=24.0,
+    metavar="HOURS",
+    help="Fails within it? [24]",
 )
 @seed_option()
 @click.option("--out", type=FILE, metavar="FILE", help="The model, for serve, Flux and the lab (.npz).")

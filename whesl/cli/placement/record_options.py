@@ -55,8 +55,10 @@ _OPTIONS = (
         metavar="DATE",
         help="All failures from then on are in the records [a year ago for commands].",
     ),
-    click.option("--zone", metavar="NAME", help="Of times that name none, Europe/Berlin for example."),
-    click.option("--leave-out", default="", metavar="REGEX", help="Slurm's events whose reason it finds."),
+    click.option("--zone", metavar="NAME", help="Time zone of times that name none: Europe/Berlin."),
+    click.option(
+        "--leave-out", default="", metavar="REGEX", help="Leave out Slurm's events with such a reason."
+    ),
     click.option("--strict", is_flag=True, help="Refuse a file when a line cannot be read."),
 )
 

@@ -19,7 +19,7 @@ _WEEK = 7 * 86400.0
 @click.command()
 @record_options
 @click.option(
-    "--weeks", type=click.FloatRange(0, min_open=True), default=8.0, metavar="N", help="The last N [8]."
+    "--weeks", type=click.FloatRange(0, min_open=True), default=8.0, metavar="N", help="The last N weeks [8]."
 )
 @click.option(
     "--refits", type=click.IntRange(1), default=4, metavar="N", help="Fit anew so often in them [4]."
@@ -28,7 +28,11 @@ _WEEK = 7 * 86400.0
     "--predictors", metavar="NAME,...", help="As of whesl lab predict, or prior [all that make sense]."
 )
 @click.option(
-    "--horizon", type=click.FloatRange(0, min_open=True), default=24.0, metavar="HOURS", help="[24]"
+    "--horizon",
+    type=click.FloatRange(0, min_open=True),
+    default=24.0,
+    metavar="HOURS",
+    help="Fails within it? [24]",
 )
 @seed_option()
 @click.option("--out", type=FOLDER, metavar="DIR", help="Write the page, the table and the figures.")

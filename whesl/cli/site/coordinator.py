@@ -19,7 +19,7 @@ from whesl.wire.endpoint import read_endpoint
 
 @click.group()
 def coordinator() -> None:
-    """The one daemon of yours that tasks report to; others start it when they need it."""
+    """Your one daemon that tasks report to; others start it when they need it."""
 
 
 @coordinator.command()
@@ -36,7 +36,9 @@ def coordinator() -> None:
     help="Serve figures for Prometheus at /metrics; without HOST on 127.0.0.1 only.",
 )
 @click.option("--metrics-open", is_flag=True, help="Allow a HOST that other machines reach.")
-@click.option("--take-over", is_flag=True, help="From one on another host that is dead: you say so.")
+@click.option(
+    "--take-over", is_flag=True, help="Take the place of one whose host is dead, which only a person can say."
+)
 def start(
     foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool, take_over: bool
 ) -> None:

@@ -1,4 +1,4 @@
-"""When prioritized checkpoints beat live migration: equations (2.4) to (2.8) of document 003.
+"""When prioritized checkpoints beat live migration: equations (2.4) to (2.8) of the dissertation.
 
 With alpha the data that a migration moves, in checkpoints, and sigma the share of failures that it avoids,
 prioritized checkpoints meet beta = (alpha - 1 + sigma) / alpha of them (2.6), if lead times are uniform and

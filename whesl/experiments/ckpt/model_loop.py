@@ -1,4 +1,4 @@
-"""The five models of document 003, chapter 2, as one compiled loop over a run's events.
+"""The five models of the dissertation, chapter 2, as one compiled loop over a run's events.
 
 B writes periodic checkpoints to burst buffers, which drain to the parallel file system. M1 adds safeguard
 checkpoints (all nodes write at once when a failure is predicted), M2 live migration, P1 prioritized

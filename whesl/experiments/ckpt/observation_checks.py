@@ -1,4 +1,4 @@
-"""The observations of document 003, chapter 2, that have numbers: what holds, what does not, by how much."""
+"""Observations of the dissertation (chapter 2) that have numbers: what holds, what does not, by how much."""
 
 from __future__ import annotations
 

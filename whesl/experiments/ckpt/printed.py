@@ -1,4 +1,4 @@
-"""What document 003 prints: the ratios of met failures, and ranges of overheads."""
+"""What the dissertation prints: the ratios of met failures, and ranges of overheads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Document 003, chapter 2, run again: what holds, what does not, by how much."""
+"""The dissertation, chapter 2, run again: what holds, what does not, by how much."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whesl.experiments.ckpt.machine import Application, Leads, Machine
     from whesl.lab.progress_protocol import Progress
 
-SOURCE = "document 003, chapter 2"
+SOURCE = "the dissertation, chapter 2"
 SEED = 20260101
 MODELS = ("M1", "M2", "P1", "P2")
 LARGEST_MIGRATION_SHARE = 0.948  # from the printed stretch of the interval, 340 %

@@ -54,7 +54,7 @@ OPTIONS = (
     Option(("--step",), "step", "text", "", "The task's step in the workflow.", "NAME"),
     Option(("--instance",), "instance", "text", "", "Tells several tasks of one step apart.", "NAME"),
     Option(
-        ("--workspace",), "workspace", "text", "", "The task's directory; default: the present one.", "DIR"
+        ("--workspace",), "workspace", "text", "", "The task's directory; default: the current one.", "DIR"
     ),
     Option(("--name",), "name", "text", "", "The task's name, when it belongs to no workflow.", "NAME"),
     Option(("--nodes",), "nodes", "text", "", "Nodes to use; the others are spares.", "N"),
