@@ -142,7 +142,9 @@ def told(record: r.Record) -> str:
         return f"{record.task}: done in {record.seconds:.1f} s by {record.executor}"
     if isinstance(record, r.TaskFailed):
         again = "it is not tried again" if record.final else "it is tried again"
-        return f"{record.task}: failed with status {record.status}, {again} {record.why}".rstrip()
+        return f"{record.task}: failed with status {record.status}, {again}" + (
+            f": {record.why}" if record.why else ""
+        )
     if isinstance(record, r.TaskLost):
         return f"{record.task}: lost ({record.why}), given to another executor"
     if isinstance(record, r.FileCopied) and record.seconds:

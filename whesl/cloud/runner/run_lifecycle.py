@@ -26,8 +26,9 @@ from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.site_file import Site, sides
 from whesl.cloud.runner.state import RunState, fold
+from whesl.cloud.runner.workflow_check import runnable
 from whesl.cloud.transfer.directory import DirectoryStore
-from whesl.cloud.transfer.port import Digest, checked
+from whesl.cloud.transfer.port import Digest
 from whesl.journal import Journal
 from whesl.locking import takeover_lock
 from whesl.model import file_retry
@@ -60,27 +61,7 @@ def begin(directory: Path, workflow: Workflow, initial: ScalerState, limits: Lim
     Raises:
         UsageError: the workflow cannot be run, or there is another run in the directory.
     """
-    without = [task.name for task in workflow.tasks if not task.command]
-    if not workflow.tasks or without:
-        names = f"{', '.join(without[:5])}{' ...' if len(without) > 5 else ''}" or "a table of stages"
-        raise UsageError(
-            f"{workflow.name} has tasks without a command: {names}",
-            hint="a table needs `command` in each stage and a WfCommons execution `command` in each task;"
-            " without them it can be planned only",
-        )
-    outside = {}
-    for task in workflow.tasks:
-        for name in (task.directory or ".", *(file.name for file in (*task.inputs, *task.outputs))):
-            try:
-                checked(name)
-            except UsageError:
-                outside[name] = task.name
-    if outside:
-        shown = ", ".join(f"{name} of {task}" for name, task in list(outside.items())[:5])
-        raise UsageError(
-            f"{len(outside)} files lie outside of the data: {shown}",
-            hint="names relative to one directory, which both sides have, are accepted",
-        )
+    runnable(workflow)
     path = directory / "run.json"
     if started(directory):
         raise UsageError(

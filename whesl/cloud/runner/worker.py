@@ -30,6 +30,7 @@ from whesl.model.errors import CouldNotObserveError, WheslError
 
 T = TypeVar("T")
 PAUSE = 2.0  # seconds until a storage that did not answer is asked again
+SAID = 300  # characters of a task's last line that are told when it failed
 GRACE = 25.0  # seconds that a task has to end after SIGTERM
 
 
@@ -109,10 +110,12 @@ class Worker:
             seconds = time.time() - began
             if status is None:
                 why = "the executor's time was over"
-            elif status == 0:
+            elif status:
+                why = _last_line(self._kept(assignment) / "output")
+            else:
                 mark = f"{assignment.task}-{assignment.attempt}-{self._executor}"
                 outputs = tuple(self._sent(name, data, mark) for name in assignment.outputs)
-        except (WheslError, OSError) as error:
+        except (WheslError, OSError, ValueError) as error:
             status, seconds, why = 1, time.time() - began, str(error)
         return ExecutorReport(
             executor=self._executor,
@@ -151,7 +154,7 @@ class Worker:
 
     def _run(self, assignment: Assignment, program: tuple[str, ...], place: Path) -> int | None:
         """Run the command; return its status, None when it was broken off."""
-        keep = self._root / "tasks" / self._executor / f"{assignment.number:06}"
+        keep = self._kept(assignment)
         keep.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", "--quiet", "--no-summary"]
         for rules in assignment.rules:
@@ -175,6 +178,9 @@ class Worker:
                 time.sleep(min(0.05, self._poll))
         return process.returncode if process.returncode >= 0 else 128 - process.returncode
 
+    def _kept(self, assignment: Assignment) -> Path:
+        return self._root / "tasks" / self._executor / f"{assignment.number:06}"
+
     def _say(self, said: ExecutorReport) -> None:
         content = msgspec.json.encode(said)
         self._patiently(lambda: self._store.write(messages.reply(self._executor, said.number), content))
@@ -189,3 +195,15 @@ class Worker:
                 if time.time() >= limit:
                     raise
             time.sleep(min(PAUSE, 10 * self._poll))
+
+
+def _last_line(path: Path) -> str:
+    """Return the last line that a task has written, '' where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 4 * SAID))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    said = (" ".join(line.split()) for line in reversed(lines))
+    return next((line[-SAID:] for line in said if line), "")
