@@ -16,6 +16,8 @@ from whesl.cloud.providers.port import EndReason, Market, NoCapacityError
 from whesl.cloud.providers.processes.files import Settings
 from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.local import daemons, process_lookup
+from whesl.local.cluster_directory import Cluster
+from whesl.model.errors import TransientError
 from whesl.testing.contract_provider import ProviderContract, request
 
 
@@ -128,3 +130,22 @@ def test_failures_of_their_own(tmp_path: Path) -> None:
     last = provider.find(asked.token)
     assert last is not None and last.reason is EndReason.LOST
     ended(provider)
+
+
+def test_a_server_that_is_killed_while_it_starts_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runner that took its run up again had ended with `the server did not start: no message`."""
+    start = daemons.start_server
+    killed: list[Cluster] = []
+
+    def once(cluster: Cluster) -> int:
+        if not killed:
+            killed.append(cluster)
+            raise TransientError(f"the server of {cluster.path} did not start: no message")
+        return start(cluster)
+
+    monkeypatch.setattr(daemons, "start_server", once)
+    provider = ProcessProvider(tmp_path)
+    assert killed and daemons.server_pid(provider.cluster) is not None
+    provider.close()

@@ -27,10 +27,11 @@ from whesl.local import daemons, process_lookup
 from whesl.local.cluster_directory import Cluster
 from whesl.local.environment import cleaned
 from whesl.model.decode_errors import UNDECODABLE
-from whesl.model.errors import CouldNotObserveError, RefusedError
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.scheduling.records import Partition
 from whesl.scheduling.records import Settings as ClusterSettings
 
+STARTS = 3  # of its server, one after the other
 BOOT_LIMIT = 30.0  # seconds after which an instance that shows no process has none
 
 
@@ -61,7 +62,17 @@ class ProcessProvider:
         self.cluster = Cluster(str(self.directory / "cluster"))
         self._nodes = tuple(f"c{number:03}" for number in range(1, self.settings.capacity + 1))
         with locked(self.directory / "lock"):
-            self._serve()
+            self._serve_surely()
+
+    def _serve_surely(self) -> None:
+        """As ``_serve``: a server that is killed while it starts is started again."""
+        for left in reversed(range(STARTS)):
+            try:
+                self._serve()
+                return
+            except TransientError:
+                if not left:
+                    raise
 
     def _serve(self) -> None:
         """Have the embedded cluster's server run, without any node."""
@@ -82,7 +93,7 @@ class ProcessProvider:
             if not (directory / "request.json").exists():
                 if request.ends <= time.time():
                     raise RefusedError("the end time of the instance has passed")
-                self._serve()  # it may have been killed
+                self._serve_surely()  # it may have been killed
                 taken = {self._read(place).node for place in self._places() if not self._look(place).gone}
                 free = next((node for node in self._nodes if node not in taken), None)
                 if free is None:
