@@ -63,13 +63,13 @@ def _outside(workflow: Workflow) -> list[str]:
             seen.setdefault(file.name, task.name)
     directories = {task.directory for task in workflow.tasks}
     found = []
-    for name, task in seen.items():
+    for name, reader in seen.items():
         try:
             plain = checked(name)
         except UsageError:
             plain = ""
         if not plain or (plain == "." and name not in directories):
-            found.append(f"{name!r} of {task}")
+            found.append(f"{name!r} of {reader}")
     return found
 
 
