@@ -17,8 +17,8 @@ from whesl.isolator.task.taskdir import TaskDir
 from whesl.model.errors import CouldNotObserveError
 from whesl.rjms.port import StepRequest
 from whesl.rjms.shims.launcher_rewriting import rewrite
-from whesl.rjms.slurm.allocation import step_command
 from whesl.rjms.slurm.attempt_environment import components, for_nodes, nodes_of
+from whesl.rjms.slurm.srun_steps import step_command
 from whesl.testing.slurmbed import SlurmBed
 
 JOB = {

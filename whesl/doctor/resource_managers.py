@@ -71,7 +71,8 @@ def local() -> list[Finding]:
         detail = "embedded, not started"
         return [Finding(state=State.OK, detail=detail)]
     try:
-        answer = cluster.call(protocol.ListNodes(), patience=_LOCAL_PATIENCE, timeout=_LOCAL_PATIENCE)
+        limits = {"patience": _LOCAL_PATIENCE, "timeout": _LOCAL_PATIENCE}
+        answer = cluster.ask(protocol.ListNodes(), protocol.Nodes, **limits)
     except WheslError as error:
         # A cluster that was stopped is no defect; one that this shell is set up for should be there.
         meant = bool(os.environ.get("WHESL_LOCAL"))
@@ -82,7 +83,6 @@ def local() -> list[Finding]:
                 advice="whesl local start, or unset WHESL_LOCAL" if meant else "",
             )
         ]
-    assert isinstance(answer, protocol.Nodes)
     detail = f"{len(answer.nodes)} virtual nodes run in {cluster.path}"
     return [Finding(state=State.OK, detail=detail)]
 

@@ -23,11 +23,12 @@ from whesl.local.environment import cleaned
 from whesl.local.protocol import NodeView
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms import hostlist
 from whesl.rjms.port import AllocationInfo, JobRecord, JobRequest, NodeRecord, Step, StepRequest
 from whesl.rjms.slurm.attempt_environment import for_nodes, for_own_step, nodes_of
 from whesl.rjms.slurm.records import comment_for, remarked
+from whesl.rjms.slurm.srun_steps import step_command
 from whesl.rjms.slurm.states import reason_text
+from whesl.rjms.step_process import StepProcess, start
 from whesl.scheduling.records import Dependency, Job, JobSpec
 
 # How long a node may take to answer; one that hangs is treated as one that does not live, in seconds.
@@ -152,20 +153,15 @@ class LocalScheduler:
         return [_record(job, down) for job in jobs]
 
     def _ask(self, message: protocol.Message, kind: type[_Answer]) -> _Answer:
-        return _expect(self._cluster.call(message, patience=self._patience), kind)
+        return self._cluster.ask(message, kind, patience=self._patience)
 
 
-class LocalStep:
+class LocalStep(StepProcess):
     """A step and the srun that stands for it."""
 
     def __init__(self, process: subprocess.Popen[bytes], token: str, nodes: tuple[str, ...]) -> None:
-        self._process = process
-        self.pid = process.pid
+        super().__init__(process)
         self.token, self.nodes = token, nodes
-
-    def poll(self) -> int | None:
-        """Return srun's exit status, None while it runs."""
-        return self._process.poll()
 
 
 class LocalAllocation:
@@ -203,36 +199,11 @@ class LocalAllocation:
 
     def launch(self, request: StepRequest) -> LocalStep:
         """Start a step on exactly these nodes, beside whatever runs there."""
-        if not request.nodes or not request.command:
-            raise UsageError("a step needs a command and at least one node")
         token = secrets.token_hex(8)
-        options = {
-            "nodelist": hostlist.compress(request.nodes),
-            "nodes": str(len(request.nodes)),
-            "ntasks": str(request.tasks or len(request.nodes)),
-            "input": "none",
-            "output": request.output or "none",
-            "error": request.error or request.output or "none",
-            "open-mode": "append",
-            "chdir": request.workdir,
-            "export": "ALL",
-            "kill-on-bad-exit": "0",
-        }
-        given = [f"--{name}={value}" for name, value in options.items() if value]
-        command = ["srun", "--overlap", "--overcommit", "--no-kill", *given, "--", *request.command]
+        command = [*self._prefix, *step_command(request, f"whesl-{token}")]
         environ = for_own_step({**self._environ, **request.environment})
-        try:
-            process = subprocess.Popen(
-                [*self._prefix, *command],
-                env={**environ, "SLURM_JOB_ID": self._job_id, "WHESL_STEP_TOKEN": token},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise RefusedError(f"srun could not be started: {error.strerror}") from None
-        return LocalStep(process, token, request.nodes)
+        environ |= {"SLURM_JOB_ID": self._job_id, "WHESL_STEP_TOKEN": token}
+        return LocalStep(start(command, environ, "srun"), token, request.nodes)
 
     def signal(self, step: Step, signum: int) -> None:
         """Send a signal to the step's tasks on every node that answers; SIGKILL to its srun first.
@@ -267,7 +238,7 @@ class LocalAllocation:
 
     def node_states(self) -> dict[str, NodeState]:
         """Return the server's view of the nodes; one that it took from the job is down for the job."""
-        answer = _expect(self._cluster.call(protocol.ListNodes(), patience=self._patience), protocol.Nodes)
+        answer = self._ask(protocol.ListNodes(), protocol.Nodes)
         seen = {view.name: _state(view) for view in answer.nodes}
         kept = self._job().nodes
         return {
@@ -301,7 +272,7 @@ class LocalAllocation:
                 return True
             if not rest or node == self._nodes[0]:
                 return False
-            self._cluster.call(protocol.UpdateJob(job=self._job_id, nodelist=rest), patience=self._patience)
+            self._ask(protocol.UpdateJob(job=self._job_id, nodelist=rest), protocol.Done)
         except WheslError:
             return False
         return True
@@ -309,26 +280,22 @@ class LocalAllocation:
     def forbid_requeue(self) -> None:
         """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on."""
         message = protocol.UpdateJob(job=self._job_id, requeue=False)
-        _expect(self._cluster.call(message, patience=self._patience), protocol.Done)
+        self._ask(message, protocol.Done)
 
     def remark(self, task: str, text: str) -> None:
         """Add a line on a task to the job's comment, as Slurm's allocation does."""
         if comment := remarked(self._job().comment, task, text):
             message = protocol.UpdateJob(job=self._job_id, comment=comment)
-            _expect(self._cluster.call(message, patience=self._patience), protocol.Done)
+            self._ask(message, protocol.Done)
+
+    def _ask(self, message: protocol.Message, kind: type[_Answer]) -> _Answer:
+        return self._cluster.ask(message, kind, patience=self._patience)
 
     def _job(self) -> Job:
-        answer = self._cluster.call(protocol.ListJobs(jobs=(self._job_id,)), patience=self._patience)
-        found = _expect(answer, protocol.Jobs).jobs
+        found = self._ask(protocol.ListJobs(jobs=(self._job_id,)), protocol.Jobs).jobs
         if not found:
             raise CouldNotObserveError(f"the local resource manager does not know job {self._job_id}")
         return found[0]
-
-
-def _expect(answer: protocol.AnyMessage, kind: type[_Answer]) -> _Answer:
-    if not isinstance(answer, kind):
-        raise CouldNotObserveError(f"the local resource manager answered {type(answer).__name__}")
-    return answer
 
 
 def _specification(request: JobRequest) -> JobSpec:

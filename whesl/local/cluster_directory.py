@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +21,7 @@ DEFAULT_NAME = "default"
 SERVER = "server"
 PATIENCE = 5.0  # a server that is being restarted is back well before
 TIMEOUT = 30.0
+_Answer = TypeVar("_Answer", bound=Message)
 
 
 class Cluster:
@@ -96,4 +98,18 @@ class Cluster:
             channel.close()
         if isinstance(answer, Failed):
             raise (TransientError if answer.transient else RefusedError)(answer.text)
+        return answer
+
+    def ask(
+        self,
+        message: Message,
+        kind: type[_Answer],
+        *,
+        patience: float = PATIENCE,
+        timeout: float = TIMEOUT,
+    ) -> _Answer:
+        """Ask the server for one kind of answer; raises as ``call`` does, and for another one."""
+        answer = self.call(message, patience=patience, timeout=timeout)
+        if not isinstance(answer, kind):
+            raise CouldNotObserveError(f"the local resource manager answered {type(answer).__name__}")
         return answer

@@ -112,8 +112,7 @@ def wait_for_nodes(cluster: Cluster, names: Sequence[str], since: float = 0.0) -
     """Wait until nodes have registered that were started after ``since``. Raises TransientError."""
     deadline = time.monotonic() + START_TIMEOUT
     while True:
-        answer = cluster.call(protocol.ListNodes())
-        assert isinstance(answer, protocol.Nodes)
+        answer = cluster.ask(protocol.ListNodes(), protocol.Nodes)
         missing = [
             view.name
             for view in answer.nodes

@@ -151,8 +151,7 @@ def submit(cluster: Cluster, arguments: tuple[str, ...]) -> int:
 @click.pass_obj
 def queue(cluster: Cluster, everything: bool, in_json: bool) -> None:
     """Show the jobs."""
-    answer = cluster.call(protocol.ListJobs())
-    assert isinstance(answer, protocol.Jobs)
+    answer = cluster.ask(protocol.ListJobs(), protocol.Jobs)
     jobs = [job for job in answer.jobs if everything or not job.state.ended]
     if in_json:
         records = [
@@ -187,8 +186,7 @@ def queue(cluster: Cluster, everything: bool, in_json: bool) -> None:
 @click.pass_obj
 def nodes(cluster: Cluster, in_json: bool) -> None:
     """Show the nodes."""
-    answer = cluster.call(protocol.ListNodes())
-    assert isinstance(answer, protocol.Nodes)
+    answer = cluster.ask(protocol.ListNodes(), protocol.Nodes)
     if in_json:
         records = [
             {

@@ -144,8 +144,7 @@ def run(arguments: list[str]) -> int:
     names = [name.strip() for name in last.get("format", _BRIEF if "brief" in last else DEFAULT).split(",")]
     columns = [_column(name) for name in names if name]
     references = tuple(part.split(".")[0] for part in last.get("jobs", "").split(",") if part)
-    answer = Cluster.of(os.environ).call(protocol.ListJobs(jobs=references, steps=True))
-    assert isinstance(answer, protocol.Jobs)
+    answer = Cluster.of(os.environ).ask(protocol.ListJobs(jobs=references, steps=True), protocol.Jobs)
     now = time.time()
     lines = []
     for job in answer.jobs:

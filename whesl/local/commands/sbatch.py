@@ -78,12 +78,11 @@ def run(arguments: list[str]) -> int:
         spec=spec, script=script, environment=job_spec.exported(last.get("export"), os.environ)
     )
     try:
-        answer = cluster.call(message)
+        answer = cluster.ask(message, protocol.Submitted)
     except (RefusedError, TransientError) as error:
         if spec.partition and error.message.startswith("Invalid partition"):
             sys.stderr.write(f"sbatch: error: invalid partition specified: {spec.partition}\n")
         raise RefusedError(f"Batch job submission failed: {error.message}") from None
-    assert isinstance(answer, protocol.Submitted)
     if "quiet" not in last or "parsable" in last:
         sys.stdout.write(f"{answer.job}\n" if "parsable" in last else f"Submitted batch job {answer.job}\n")
         sys.stdout.flush()
@@ -159,8 +158,7 @@ def _wait(cluster: Cluster, job: str, array: bool) -> int:
     """Wait until a job (all tasks of an array) has ended, over restarts of the server; returns its code."""
     if not array:
         return _wait_one(cluster, job)
-    answer = cluster.call(protocol.ListJobs(jobs=(job,)))
-    assert isinstance(answer, protocol.Jobs)
+    answer = cluster.ask(protocol.ListJobs(jobs=(job,)), protocol.Jobs)
     return max(_wait_one(cluster, f"{job}_{task.array_task}") for task in answer.jobs)
 
 

@@ -60,8 +60,7 @@ def _message(job: str, step: str, number: int | None, last: dict[str, str]) -> p
 
 
 def _matching(cluster: Cluster, filters: dict[str, str]) -> list[str]:
-    answer = cluster.call(protocol.ListJobs())
-    assert isinstance(answer, protocol.Jobs)
+    answer = cluster.ask(protocol.ListJobs(), protocol.Jobs)
 
     def fits(job: Job) -> bool:
         wanted = {

@@ -61,11 +61,10 @@ def _each(references: list[str], act: object) -> int:
 
 def _ping(cluster: Cluster) -> int:
     try:
-        answer = cluster.call(protocol.Ping(), patience=0.5)
+        answer = cluster.ask(protocol.Ping(), protocol.Pong, patience=0.5)
     except CouldNotObserveError:
         sys.stdout.write(f"Slurmctld(primary) at {os.uname().nodename} is DOWN\n")
         return 1
-    assert isinstance(answer, protocol.Pong)
     sys.stdout.write(f"Slurmctld(primary) at {answer.host} is UP\n")
     return 0
 
@@ -87,8 +86,7 @@ def _show(cluster: Cluster, words: list[str], one_line: bool) -> int:
         return 0
     if kind in ("job", "jobs", "jobid"):
         return _show_jobs(cluster, names, one_line)
-    answer = cluster.call(protocol.ListNodes())
-    assert isinstance(answer, protocol.Nodes)
+    answer = cluster.ask(protocol.ListNodes(), protocol.Nodes)
     if kind in ("node", "nodes"):
         return _show_nodes(answer, names, one_line)
     if kind in ("partition", "partitions", "part"):
@@ -101,8 +99,7 @@ def _show(cluster: Cluster, words: list[str], one_line: bool) -> int:
 
 def _show_jobs(cluster: Cluster, names: list[str], one_line: bool) -> int:
     references = tuple(name for word in names for name in word.removeprefix("jobid=").split(","))
-    answer = cluster.call(protocol.ListJobs(jobs=references))
-    assert isinstance(answer, protocol.Jobs)
+    answer = cluster.ask(protocol.ListJobs(jobs=references), protocol.Jobs)
     now = time.time()
     found = [job for job in answer.jobs if formats.recent(job, now)]
     if references and not found:
@@ -279,8 +276,7 @@ def _update_job(cluster: Cluster, pairs: dict[str, str]) -> int:
 
 def _write_resize(cluster: Cluster, reference: str) -> None:
     """Write what a script that goes on in the smaller job has to source, as Slurm does."""
-    answer = cluster.call(protocol.ListJobs(jobs=(reference,)))
-    assert isinstance(answer, protocol.Jobs)
+    answer = cluster.ask(protocol.ListJobs(jobs=(reference,)), protocol.Jobs)
     job = answer.jobs[0]
     values = node_set(job.nodes, [share.cpus for share in job.shares], [share.tasks for share in job.shares])
     name = f"slurm_job_{job.id}_resize"

@@ -103,8 +103,7 @@ def run(arguments: list[str]) -> int:
     last = dict(found)
     if rest:
         raise UsageError(f"Unrecognized option: {rest[0]}")
-    answer = Cluster.of(os.environ).call(protocol.ListNodes())
-    assert isinstance(answer, protocol.Nodes)
+    answer = Cluster.of(os.environ).ask(protocol.ListNodes(), protocol.Nodes)
     views = [view for view in answer.nodes if _matches(view, last)]
     if "json" in last:
         from whesl.local.commands import json_form

@@ -150,13 +150,11 @@ def run(arguments: list[str]) -> int:
         # As in 22.05, every job: -j and -s make no difference here.
         from whesl.local.commands import json_form
 
-        answer = cluster.call(protocol.ListJobs())
-        assert isinstance(answer, protocol.Jobs)
+        answer = cluster.ask(protocol.ListJobs(), protocol.Jobs)
         jobs = [job for job in answer.jobs if formats.recent(job, now)]
         sys.stdout.write(json_form.jobs(jobs, cluster.settings(), version=last["json"]))
         return 0
-    answer = cluster.call(protocol.ListJobs(jobs=wanted, steps=steps))
-    assert isinstance(answer, protocol.Jobs)
+    answer = cluster.ask(protocol.ListJobs(jobs=wanted, steps=steps), protocol.Jobs)
     jobs = [job for job in answer.jobs if formats.recent(job, now)]
     if len(wanted) == 1 and not jobs:
         sys.stderr.write("slurm_load_jobs error: Invalid job id specified\n")

@@ -67,8 +67,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _inside(cluster: Cluster, reference: str, given: list[tuple[str, str]], command: list[str]) -> int:
-    answer = cluster.call(protocol.ListJobs(jobs=(reference.split(".")[0],)))
-    assert isinstance(answer, protocol.Jobs)
+    answer = cluster.ask(protocol.ListJobs(jobs=(reference.split(".")[0],)), protocol.Jobs)
     if not answer.jobs:
         raise RefusedError(f"Unable to confirm allocation for job {reference}: Invalid job id specified")
     job = answer.jobs[0]
@@ -87,10 +86,9 @@ def _outside(cluster: Cluster, given: list[tuple[str, str]], command: list[str])
     name = os.path.basename(command[0])  # noqa: PTH119  # pathlib costs every command's start
     spec = job_spec.specification(asked, os.environ, name=name, interactive=True, requeue=False)
     try:
-        answer = cluster.call(protocol.Submit(spec=spec))
+        answer = cluster.ask(protocol.Submit(spec=spec), protocol.Submitted)
     except RefusedError as error:
         raise RefusedError(f"Unable to allocate resources: {error.message}") from None
-    assert isinstance(answer, protocol.Submitted)
     job, owner = _await_nodes(cluster, answer.job)
     code = 1
     # Kept until the end is told: the server cancels the job when its owner's connection ends first.

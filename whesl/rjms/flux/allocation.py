@@ -22,10 +22,11 @@ from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.model.states import NodeState
 from whesl.rjms.flux import records
 from whesl.rjms.flux.bridge_client import IDLE, TIMEOUT, Bridge
-from whesl.rjms.flux.exec_steps import STEP, FluxStep, signal_command, start, step_command
+from whesl.rjms.flux.exec_steps import STEP, FluxStep, signal_command, step_command
 from whesl.rjms.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
 from whesl.rjms.shims.flux_rewriting import INSTANCE, PLAIN, RANKS
 from whesl.rjms.shims.nodes import HIDDEN_NODES
+from whesl.rjms.step_process import start
 
 # Seconds for a look at a broker (see ``Allocation.gone``).
 LOOK = 0.1
@@ -144,7 +145,7 @@ class FluxAllocation:
         ranks = self._ranks()
         step = secrets.token_hex(8)
         command = step_command(request, ranks)
-        process = start(command, {**self._environ, **request.environment, STEP: step})
+        process = start(command, {**self._environ, **request.environment, STEP: step}, "flux")
         return FluxStep(process, step, tuple(ranks[node] for node in request.nodes))
 
     def signal(self, step: Step, signum: int) -> None:
@@ -161,7 +162,7 @@ class FluxAllocation:
             # First, so that it starts nothing any more when the nodes are searched.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(step.pid, signals.SIGKILL)
-        self._background.append(start(signal_command(step, signum), self._environ))
+        self._background.append(start(signal_command(step, signum), self._environ, "flux"))
 
     # Nodes --------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """Steps on Flux: commands started by the brokers themselves, beside all jobs and without their resources.
 
 ``flux exec`` is what does it (flux-exec(1)); the broker of each node starts the command, kills it when the
-``flux exec`` that stands for it dies, and tells its end. Pure, except for the two classes' processes.
+``flux exec`` that stands for it dies, and tells its end. Pure, except for a step's process.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.model.errors import RefusedError, UsageError
+from whesl.model.errors import UsageError
 from whesl.rjms.port import StepRequest
+from whesl.rjms.step_process import StepProcess
 
 # Tells a step's processes, and everything that they start, which step they belong to.
 STEP = "WHESL_STEP_ID"
@@ -39,18 +40,13 @@ exec "$python" -I "$helper" run "$count" "$@"
 """
 
 
-class FluxStep:
+class FluxStep(StepProcess):
     """A step and the ``flux exec`` that stands for it."""
 
     def __init__(self, process: subprocess.Popen[bytes], step: str, ranks: tuple[int, ...]) -> None:
-        self._process = process
-        self.pid = process.pid
+        super().__init__(process)
         self.step = step
         self.ranks = ranks
-
-    def poll(self) -> int | None:
-        """Return the largest exit status of its tasks, None while one runs."""
-        return self._process.poll()
 
 
 def idset(ranks: Sequence[int]) -> str:
@@ -104,18 +100,3 @@ def signal_command(step: FluxStep, signum: int) -> list[str]:
 def executor(ranks: Sequence[int]) -> list[str]:
     """Return the beginning of a command that runs on brokers."""
     return ["flux", "exec", "--quiet", "--noinput", f"--rank={idset(ranks)}"]
-
-
-def start(command: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a command of ``flux`` in a session of its own. Raises RefusedError."""
-    try:
-        return subprocess.Popen(
-            command,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise RefusedError(f"flux could not be started: {error.strerror}") from None

@@ -10,8 +10,6 @@ import subprocess
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
-import msgspec
-
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.model.states import NodeState
 from whesl.rjms import hostlist
@@ -28,19 +26,8 @@ from whesl.rjms.slurm.attempt_environment import (
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
 from whesl.rjms.slurm.slurmd_probe import Slurmds
-
-
-class SlurmStep:
-    """A step and the srun that stands for it."""
-
-    def __init__(self, process: subprocess.Popen[bytes], name: str) -> None:
-        self._process = process
-        self.pid = process.pid
-        self.name = name
-
-    def poll(self) -> int | None:
-        """Return srun's exit status, None while it runs."""
-        return self._process.poll()
+from whesl.rjms.slurm.srun_steps import SlurmStep, step_command
+from whesl.rjms.step_process import start
 
 
 class SlurmAllocation:
@@ -85,18 +72,8 @@ class SlurmAllocation:
         self.slurmds.learn()
         name = f"whesl-{secrets.token_hex(6)}"
         environ = for_own_step({**self._environ, **request.environment})
-        try:
-            process = subprocess.Popen(
-                step_command(request, name, self._components),
-                env={**environ, "SLURM_JOB_ID": self._job_id},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise RefusedError(f"srun could not be started: {error.strerror}") from None
-        return SlurmStep(process, name)
+        command = step_command(request, name, self._components)
+        return SlurmStep(start(command, {**environ, "SLURM_JOB_ID": self._job_id}, "srun"), name)
 
     def signal(self, step: Step, signum: int) -> None:
         """Send a signal to the step's tasks on every node that lives, and SIGKILL to its srun as well.
@@ -137,16 +114,8 @@ class SlurmAllocation:
         return True
 
     def _end(self, steps: Sequence[str], signum: int) -> None:
-        self._background.append(
-            subprocess.Popen(
-                ["scancel", f"--signal={signum}", *steps],
-                env=self._commands.environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        )
+        command = ["scancel", f"--signal={signum}", *steps]
+        self._background.append(start(command, self._commands.environ, "scancel"))
 
     def end_steps_of(self, launchers: Collection[int]) -> frozenset[str]:
         """Have Slurm end the steps that these processes of this node have started, and return their ids."""
@@ -275,50 +244,6 @@ class SlurmAllocation:
         except (CouldNotObserveError, RefusedError, TransientError):
             return False
         return True
-
-
-def step_command(request: StepRequest, name: str, components: Sequence[Sequence[str]] = ()) -> list[str]:
-    """Return the srun command for a step; over several components of a heterogeneous job it is one step too.
-
-    The loss of a node or a task's failure ends nothing else, no MPI is prepared, and the environment is
-    passed on even in a job that was submitted with --export=NONE. Raises UsageError for a step without nodes.
-    """
-    if not request.nodes or not request.command:
-        raise UsageError("a step needs a command and at least one node")
-    parts = [
-        (str(number), [node for node in request.nodes if node in component])
-        for number, component in enumerate(components)
-    ]
-    words: list[str] = []
-    for group, nodes in parts or [("", list(request.nodes))]:
-        if nodes:
-            part = msgspec.structs.replace(request, nodes=tuple(nodes))
-            words += [*([":"] if words else []), *_part(part, name, group)]
-    return ["srun", *words]
-
-
-def _part(request: StepRequest, name: str, group: str) -> list[str]:
-    """Return the options and the command of a step on one component (``group``; '' in any other job)."""
-    options = {
-        "het-group": group,
-        "job-name": name,
-        "nodelist": hostlist.compress(request.nodes),
-        "nodes": len(request.nodes),
-        "ntasks": request.tasks or len(request.nodes),
-        "kill-on-bad-exit": 0,
-        "wait": 0,
-        "mpi": request.pmi or "none",
-        # Daemons that find each other run programs of their own, which are to have the whole node.
-        "cpu-bind": "none" if request.pmi else "",
-        "export": "ALL",
-        "input": "none",
-        "output": request.output or "none",
-        "error": request.error or request.output or "none",
-        "open-mode": "append",
-        "chdir": request.workdir,
-    }
-    given = [f"--{option}={value}" for option, value in options.items() if value != ""]
-    return ["--overlap", "--overcommit", "--no-kill", "--quiet", *given, *request.command]
 
 
 def _number(text: str | None) -> int | None:

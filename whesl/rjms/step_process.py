@@ -1,0 +1,43 @@
+"""The process on this node that stands for a step: the command that started it on its nodes."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from whesl.model.errors import RefusedError
+
+
+class StepProcess:
+    """A step by the process that stands for it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.pid = process.pid
+
+    def poll(self) -> int | None:
+        """Return its exit status, the largest of its tasks; None while it runs."""
+        return self._process.poll()
+
+
+def start(command: Sequence[str], environ: Mapping[str, str], name: str) -> subprocess.Popen[bytes]:
+    """Start a command, without input and output, in a session of its own.
+
+    Args:
+        command: the command and its arguments.
+        environ: its whole environment.
+        name: what it is called in the error.
+
+    Raises RefusedError.
+    """
+    try:
+        return subprocess.Popen(
+            command,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise RefusedError(f"{name} could not be started: {error.strerror}") from None
