@@ -89,7 +89,7 @@ def _entry(path: Path, job: Job, state: TaskState) -> TaskEntry:
         cluster=setup.cluster,
         nodes=setup.nodes,
         uses=TaskDir(path).active_nodes(),
-        declared=setup.spec.covering(setup.task) if setup.spec is not None else (),
+        declared=tuple(exception.name for exception in setup.exceptions()),
     )
 
 

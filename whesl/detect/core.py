@@ -25,7 +25,7 @@ from whesl.esl.spec import Spec
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState
-from whesl.model.workflow import Task, job_matches
+from whesl.model.workflow import Task
 
 TICK = 2.0  # seconds: ``next_deadline`` is never later while a timer runs
 LATE = 1.0  # seconds after the time at which the next call was due; more was not observed
@@ -40,9 +40,7 @@ class Detectors:
         self._kinds: list[Kind] = []
         self._detectors: dict[str, Detector] = {}
         self._readers: dict[Pattern, list[Detector]] = {}
-        for exception in spec.exceptions:
-            if not job_matches(exception.jobs, task.step, task.name):
-                continue
+        for exception in spec.exceptions_of(task):
             for index, detection in enumerate(exception.detections):
                 self._kinds.append(detection)
                 detector = detection.detector(exception.name, node)

@@ -12,7 +12,7 @@ import msgspec
 from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.spec import Spec
 from whesl.model.evidence import History
-from whesl.model.workflow import Task, job_matches
+from whesl.model.workflow import Task
 
 
 class Transformed(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,8 +71,7 @@ def _rules(spec: Spec, task: Task, name: str) -> list[tuple[str, str, CountDetec
     """Return the rules that count ``name`` for a task: their key, what they make of it, and the rule."""
     return [
         (f"{candidate.name}#{index}", candidate.name, detection)
-        for candidate in spec.exceptions
-        if job_matches(candidate.jobs, task.step, task.name)
+        for candidate in spec.exceptions_of(task)
         for index, detection in enumerate(candidate.detections)
         if isinstance(detection, CountDetection) and detection.exception == name
     ]

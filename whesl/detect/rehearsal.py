@@ -20,7 +20,7 @@ from whesl.detect.matcher import Match, Matcher, compile_patterns
 from whesl.esl.detections.base import Pattern, Source
 from whesl.esl.spec import Spec
 from whesl.model.evidence import Detected, History
-from whesl.model.workflow import Task, job_matches
+from whesl.model.workflow import Task
 
 READ_SIZE = 4 << 20
 KEPT = 1000  # occurrences of an exception that are listed; all are counted
@@ -89,8 +89,7 @@ class Rehearsal:
         self._bytes = self._lines = 0
         self._alive: dict[tuple[str, Pattern], tuple[int, int]] = {
             (exception.name, pattern): (0, 0)
-            for exception in spec.exceptions
-            if job_matches(exception.jobs, task.step, task.name)
+            for exception in spec.exceptions_of(task)
             for detection in exception.detections
             if detection.timed and (reads := detection.reads()) is not None
             for pattern in reads.patterns

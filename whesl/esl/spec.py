@@ -151,9 +151,13 @@ class Spec(Record, frozen=True, kw_only=True):
                 return spec
         raise KeyError(name)
 
+    def exceptions_of(self, task: Task) -> tuple[ExceptionSpec, ...]:
+        """Return the exceptions that cover a task, in the order of the file."""
+        return tuple(spec for spec in self.exceptions if job_matches(spec.jobs, task.step, task.name))
+
     def covering(self, task: Task) -> tuple[str, ...]:
         """Return the names of the exceptions that cover a task, in the order of the file."""
-        return tuple(spec.name for spec in self.exceptions if job_matches(spec.jobs, task.step, task.name))
+        return tuple(spec.name for spec in self.exceptions_of(task))
 
     def place(self, span: Span) -> str:
         """Return where something stands, as ``file:line``, in whichever file that is."""

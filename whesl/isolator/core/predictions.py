@@ -11,7 +11,6 @@ from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Detected, Evidence, PredictedFailure
 from whesl.model.outcomes import ControlAction
-from whesl.model.workflow import job_matches
 from whesl.records import isolator as records
 from whesl.wire.messages import PredictFailure
 
@@ -70,7 +69,6 @@ def _why_not(transition: Transition, prediction: PredictedFailure) -> str:
 
 def detected(state: State, prediction: PredictedFailure) -> tuple[Detected, ...]:
     """Return the exceptions that a prediction raises, in the order of the rules."""
-    spec, task = state.setup.spec, state.setup.task
     evidence = Evidence(
         kind="predicted",
         time=prediction.time,
@@ -84,7 +82,6 @@ def detected(state: State, prediction: PredictedFailure) -> tuple[Detected, ...]
     )
     return tuple(
         Detected(exception=exception.name, evidence=(evidence,))
-        for exception in (spec.exceptions if spec is not None else ())
-        if job_matches(exception.jobs, task.step, task.name)
-        and any(detection.foresees(prediction) for detection in exception.detections)
+        for exception in state.setup.exceptions()
+        if any(detection.foresees(prediction) for detection in exception.detections)
     )

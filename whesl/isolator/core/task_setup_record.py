@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.esl.spec import Spec
+from whesl.esl.spec import ExceptionSpec, Spec
 from whesl.isolator.core import token_prefix_and_spares
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
@@ -47,6 +47,10 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     welcome_wait: float = 10.0
     coordinator_wait: float = 120.0
     term_grace: float = 25.0
+
+    def exceptions(self) -> tuple[ExceptionSpec, ...]:
+        """Return the exceptions that the rules have for the task, in their order."""
+        return self.spec.exceptions_of(self.task) if self.spec is not None else ()
 
 
 class AttemptPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whesl.esl.detections.base import Source, Stream
-from whesl.esl.spec import Spec
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import decode_errors
@@ -26,7 +25,6 @@ from whesl.model.evidence import LastLines
 from whesl.model.pathmap import PathMap
 from whesl.model.planted_links import planted
 from whesl.model.printable import visible
-from whesl.model.workflow import job_matches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,11 +91,9 @@ def sources(directory: TaskDir, job: Job, number: int, configuration: Configurat
 
 
 def _files(job: Job) -> set[Source]:
-    setup = job.setup
     return {
         reads.source
-        for exception in (setup.spec.exceptions if setup.spec is not None else ())
-        if job_matches(exception.jobs, setup.task.step, setup.task.name)
+        for exception in job.setup.exceptions()
         for detection in exception.detections
         if (reads := detection.reads()) is not None and reads.source.stream is Stream.FILE
     }
@@ -214,29 +210,25 @@ def lost_lines(job: Job, outputs: Outputs, now: float) -> list[Detected]:
         outputs: its failed attempt's files.
         now: seconds since the epoch.
     """
-    spec = job.setup.spec
-    if spec is None:
+    if job.setup.spec is None:
         return []
     said = {path: reason for path in {outputs.stdout, outputs.stderr} if (reason := full(path))}
     streams = {Stream.STDOUT: outputs.stdout, Stream.STDERR: outputs.stderr}
     found = []
     for stream, path in streams.items():
         if path in said:
-            found += _matches(job, spec, stream, path, said[path], now)
+            found += _matches(job, stream, path, said[path], now)
     return list({item.exception: item for item in found}.values())
 
 
-def _matches(job: Job, spec: Spec, stream: Stream, path: str, reason: str, now: float) -> list[Detected]:
+def _matches(job: Job, stream: Stream, path: str, reason: str, now: float) -> list[Detected]:
     # Only here: what starts a task's first attempt loads no more than that needs.
     from whesl.detect.matcher import compile_patterns
     from whesl.model.evidence import Detected, Evidence
 
-    task = job.setup.task
     line = f"{path}: {reason}"
     found = []
-    for exception in spec.exceptions:
-        if not job_matches(exception.jobs, task.step, task.name):
-            continue
+    for exception in job.setup.exceptions():
         for detection in exception.detections:
             reads = detection.one_line()
             if reads is None or reads.source.stream not in (stream, Stream.OUTPUT):

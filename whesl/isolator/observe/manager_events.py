@@ -21,7 +21,6 @@ from whesl.isolator.core.events_and_commands import (
 from whesl.isolator.core.task_setup_record import Setup
 from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
-from whesl.model.workflow import job_matches
 from whesl.rjms.port import Allocation, JobException, NodeEvent, TellsEvents
 
 LOG = logging.getLogger(__name__)
@@ -195,11 +194,8 @@ def matter(setup: Setup) -> bool:
     """Whether news matter to a task: it has nodes to lose, or a rule that waits for a job exception."""
     if len(setup.nodes) > 1:
         return True
-    return setup.spec is not None and any(
-        detection.hears_manager
-        for exception in setup.spec.exceptions
-        if job_matches(exception.jobs, setup.task.step, setup.task.name)
-        for detection in exception.detections
+    return any(
+        detection.hears_manager for exception in setup.exceptions() for detection in exception.detections
     )
 
 

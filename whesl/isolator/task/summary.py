@@ -10,7 +10,7 @@ from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup_record import Setup
 from whesl.model.evidence import LastLines, explain, shortened
 from whesl.model.printable import visible
-from whesl.model.workflow import Task, job_matches
+from whesl.model.workflow import Task
 from whesl.records import isolator as records
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.task_fold import TaskFold
@@ -77,7 +77,7 @@ def summarise(
 
 def _unwatched(spec: Spec | None, task: Task) -> str:
     """Return what to say of a task that no exception is for: its name may be wrong, or theirs."""
-    if spec is None or any(job_matches(item.jobs, task.step, task.name) for item in spec.exceptions):
+    if spec is None or spec.exceptions_of(task):
         return ""
     jobs = ", ".join(dict.fromkeys(job for item in spec.exceptions for job in item.jobs)) or "none"
     return f"no exception of the rules is for a job called {task.name}, only for: {jobs}"

@@ -11,7 +11,6 @@ from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
 from whesl.model.outcomes import Action
 from whesl.model.recovery_criterion import Reach
-from whesl.model.workflow import job_matches
 from whesl.operations.plan import Context, RecoveryError, make_plan
 from whesl.operations.recovery_limits import Allowed
 from whesl.records import isolator as records
@@ -44,17 +43,13 @@ def covers(state: State, name: str) -> bool:
 
 def names(state: State) -> tuple[str, ...]:
     """Return the exceptions that the specification has for this task."""
-    spec = state.setup.spec
-    return spec.covering(state.setup.task) if spec is not None else ()
+    return tuple(exception.name for exception in state.setup.exceptions())
 
 
 def of_lost_nodes(state: State) -> str:
     """Return the first exception of this task that a node's loss raises, an empty string for none."""
-    spec = state.setup.spec
-    task = state.setup.task
-    for exception in spec.exceptions if spec is not None else ():
-        down = any(detection.sees_lost_nodes() for detection in exception.detections)
-        if down and job_matches(exception.jobs, task.step, task.name):
+    for exception in state.setup.exceptions():
+        if any(detection.sees_lost_nodes() for detection in exception.detections):
             return exception.name
     return ""
 
