@@ -27,7 +27,8 @@ from tests.security.stranger import (
 from whesl.doctor import host_and_home
 from whesl.doctor.probe_runner import State
 from whesl.wire.endpoint import read_endpoint
-from whesl.wire.keys import HomeError, user_keys
+from whesl.wire.keys import user_keys
+from whesl.wire.private_directory import HomeError
 
 PATIENCE = 60.0
 WHESL = [sys.executable, "-m", "whesl"]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from whesl.wire.keys import HomeError, KeyPair, LinkKeys, home, user_keys, write_private
+from whesl.wire.keys import KeyPair, LinkKeys, home, user_keys, write_private
+from whesl.wire.private_directory import HomeError
 
 
 def test_the_home_is_made_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -305,7 +305,7 @@ class TestCoordinatorClient:
         coordinator.server.close()
 
     def test_an_open_home_is_refused(self, home: Path) -> None:
-        from whesl.wire.keys import HomeError
+        from whesl.wire.private_directory import HomeError
 
         home.chmod(0o755)
         with pytest.raises(HomeError):

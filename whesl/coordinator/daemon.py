@@ -343,24 +343,12 @@ class Daemon:
             self._server.send(earlier.peer, earlier.message)
         self._server.send(command.peer, command.message)
 
-    def _tell(self, command: Tell) -> None:
-        self._waiting_peers.add(self._state, command)
-
     def _tell_some(self) -> None:
         """Tell the next of those whose configuration has changed; first came what somebody waits for."""
         if self._waiting_peers and time.monotonic() >= self._next_sending:
             for send in self._waiting_peers.take(self._state, _SLICE):
                 self._server.send(send.peer, send.message)
             self._next_sending = time.monotonic() + _PACE
-
-    def _call(self, command: Call) -> None:
-        self._calls.make(command, self._state)
-
-    def _say(self, command: Say) -> None:
-        LOG.info("%s", command.text)
-
-    def _stop(self, _command: Stop) -> None:
-        self.stop()
 
     # Beside the loop ------------------------------------------------------------------------------------
 
@@ -451,8 +439,8 @@ class Daemon:
 
 _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     Send: Daemon._send,
-    Tell: Daemon._tell,
-    **dict.fromkeys(get_args(Call), Daemon._call),
-    Say: Daemon._say,
-    Stop: Daemon._stop,
+    Tell: lambda daemon, command: daemon._waiting_peers.add(daemon._state, command),
+    **dict.fromkeys(get_args(Call), lambda daemon, command: daemon._calls.make(command, daemon._state)),
+    Say: lambda _, command: LOG.info("%s", command.text),
+    Stop: lambda daemon, _: daemon.stop(),
 }

@@ -19,17 +19,6 @@ from whesl.model import home as places
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.wire.private_directory import HomeError, make_private
 
-__all__ = [
-    "HomeError",
-    "KeyPair",
-    "LinkKeys",
-    "UserKeys",
-    "home",
-    "private_directory",
-    "user_keys",
-    "write_private",
-]
-
 
 class KeyPair(msgspec.Struct, frozen=True):
     """A CURVE key pair in Z85 text (40 characters each; https://rfc.zeromq.org/spec/26/)."""

@@ -23,22 +23,12 @@ from whesl.rjms.granted_spares_and_requeue import requeue_allowed, spares_grante
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any, Protocol
+    from typing import Any
 
-    class Given(Protocol):
-        """What the resource manager gave (``whesl.rjms.port.AllocationInfo``)."""
+    from whesl.rjms import allocation_from_environment
+    from whesl.rjms.port import AllocationInfo
 
-        @property
-        def rjms(self) -> str: ...
-        @property
-        def job_id(self) -> str: ...
-        @property
-        def nodes(self) -> tuple[str, ...]: ...
-        @property
-        def batch_host(self) -> str: ...
-        @property
-        def restart_count(self) -> int: ...
-
+    Given = AllocationInfo | allocation_from_environment.Given  # what the resource manager gave
 
 WITHOUT_WORKFLOW = "exec"
 SUMMARY = ".whesl"  # behind the name of a job's output file
