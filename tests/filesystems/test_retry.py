@@ -153,10 +153,10 @@ def test_a_call_that_fails_changes_nothing(
     directory = TaskDir(home / "tasks" / "wf" / "app")
     directory.make()
     file_retry.make_directory(str(directory.attempt(1)))
-    taskdir.replace(directory.attempt(1) / "claim", b"mine")
-    taskdir.replace(directory.status(1), b"0".ljust(15) + b"\n")
+    file_retry.replace(directory.attempt(1) / "claim", b"mine")
+    file_retry.replace(directory.status(1), b"0".ljust(15) + b"\n")
     result = b'{"code":0,"state":"completed","reason":"","claim":"mine"}'
-    taskdir.replace(directory.result_file, result)
+    file_retry.replace(directory.result_file, result)
     write_private(home / "written", b"x")
     assert user_keys(home) == keys
     assert (directory.newest_attempt(), directory.claim_of(1)) == (1, "mine")
@@ -174,7 +174,7 @@ def test_an_attempt_that_cannot_be_seen_is_not_started_again(
     """Before, a status file that could not be read was no trace of an attempt."""
     directory = TaskDir(tmp_path)
     file_retry.make_directory(str(directory.attempt(1)))
-    taskdir.replace(directory.status(1), b"0".ljust(15) + b"\n")
+    file_retry.replace(directory.status(1), b"0".ljust(15) + b"\n")
     found = Attempt.find(directory, 1, "no-such-token")
     assert found is not None and found.exit_code() == 0
     monkeypatch.setattr("whesl.model.file_retry.retried", lambda call, _limit=0.0: _refuse())

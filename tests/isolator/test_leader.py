@@ -16,9 +16,9 @@ from whesl.isolator.core.task_setup_record import Setup
 from whesl.isolator.launch import full_path
 from whesl.isolator.launch.job_leader_identity import gone
 from whesl.isolator.launch.setup_json import Request
-from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import mounts, takeover_lock
+from whesl.model import file_retry
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
 
@@ -69,9 +69,9 @@ def earlier(directory: TaskDir, leader: str, now: str) -> object:
     """Return what is made of a task that has ended with status 3 in a job with this leader."""
     setup = make_setup(claim="7.0", rjms="slurm", job_id="7", leader=leader)
     job = Job(setup=setup, command=("true",), workdir=str(Path.cwd()))
-    taskdir.replace(directory.job_file, msgspec.json.encode(job))
+    file_retry.replace(directory.job_file, msgspec.json.encode(job))
     result = Result(code=3, state=TaskState.FAILED, reason="", claim="7.0")
-    taskdir.replace(directory.result_file, msgspec.json.encode(result))
+    file_retry.replace(directory.result_file, msgspec.json.encode(result))
     info = AllocationInfo(rjms="slurm", job_id="7", nodes=("n1",), batch_host="n1")
     again = msgspec.structs.replace(setup, leader=now)
     return full_path._earlier(directory, again, info, Request(command=("true",)))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, until
-from whesl.isolator.task import taskdir
+from whesl.model import file_retry
 from whesl.model.outcomes import ControlAction
 from whesl.wire.messages import Control
 
@@ -38,7 +38,7 @@ def test_a_paused_task_says_so_once(bench: Bench, wanted: bool, one: bool) -> No
             assert [line for line in lines if SAID in line]
         until(bench.directory.paused.exists, "the word on the pause")
         word = Control(task="", id="1", action=ControlAction.RESUME)
-        taskdir.replace(bench.directory.control, msgspec.json.encode(word))
+        file_retry.replace(bench.directory.control, msgspec.json.encode(word))
         assert child.wait(PATIENCE) == 0
         rest = shown.read().decode()
     assert "is paused" not in rest and ("completed" in rest) is wanted

@@ -12,7 +12,7 @@ import msgspec
 from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.coordinator.core.persistent_map import Map
 from whesl.coordinator.core.state import State, TaskEntry
-from whesl.isolator.task import raise_requests, taskdir
+from whesl.isolator.task import raise_requests
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.model import decode_errors, file_retry
 from whesl.model import home as places
@@ -125,7 +125,7 @@ def tell(home: Path, found: Alone, action: str) -> None:
             hint=hint,
         )
     control = Control(task=found.task, id=uuid.uuid4().hex, action=ControlAction(action))
-    taskdir.replace(TaskDir(found.path).control, msgspec.json.encode(control))
+    file_retry.replace(TaskDir(found.path).control, msgspec.json.encode(control))
 
 
 def wait(home: Path, found: Alone, timeout: float) -> str:

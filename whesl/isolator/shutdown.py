@@ -18,6 +18,7 @@ from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
 from whesl.isolator.task import disk_reserve, requeue_truncation_warning, summary, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import JournalError
+from whesl.model import file_retry
 from whesl.model.errors import WheslError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
@@ -62,9 +63,9 @@ def summarise(
     try:
         notes += requeue_truncation_warning.once(allocation)
         said = summary.summarise(job.setup, list(told()), state.ended, notes)
-        taskdir.replace(directory.summary, summary.text(said).encode())
+        file_retry.replace(directory.summary, summary.text(said).encode())
         if job.json_summary:
-            taskdir.replace(Path(job.json_summary), msgspec.json.encode(said))
+            file_retry.replace(Path(job.json_summary), msgspec.json.encode(said))
     except (OSError, JournalError) as error:
         LOG.warning("the summary could not be written: %s", error)
         return ""
@@ -160,7 +161,7 @@ def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> 
     content = msgspec.json.encode(result)
     try:
         disk_reserve.written(
-            directory.path, lambda: taskdir.replace(directory.result_file, content), RESULT_PATIENCE
+            directory.path, lambda: file_retry.replace(directory.result_file, content), RESULT_PATIENCE
         )
     except OSError as error:
         # The keeper starts another isolator, which finds the task ended and tries again.

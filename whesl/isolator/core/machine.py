@@ -355,9 +355,7 @@ def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
         past = elsewhere or 0 < event.time < state.attempt_started
     if past:
         for item in event.found:
-            transition.record(
-                records.Dropped(exception=item.exception, of=state.ordinal, evidence=item.evidence)
-            )
+            transition.drop(item)
     else:
         recovery_sequence.consider(transition, event.found)
 

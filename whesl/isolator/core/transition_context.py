@@ -11,6 +11,7 @@ from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events_and_commands import Command, Finish, Journal, KillAttempt, Say, Schedule, Send
 from whesl.isolator.core.state import Phase, Recovery, State
 from whesl.model.configuration_changes import Configuration
+from whesl.model.evidence import Detected
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.records import isolator as records
@@ -56,6 +57,11 @@ class Transition:
         """Send to the coordinator, where there is one."""
         if self.state.setup.coordinator:
             self.commands.append(Send(message=message))
+
+    def drop(self, found: Detected, of: int | None = None) -> None:
+        """Write a detection down as a consequence of an exception, by its ordinal; by default the last."""
+        of = self.state.ordinal if of is None else of
+        self.record(records.Dropped(exception=found.exception, of=of, evidence=found.evidence))
 
     def end_attempt(self) -> None:
         """Have all processes of the present attempt killed and seen gone."""

@@ -95,8 +95,8 @@ class Attempt:
         """
         place = directory.attempt(number)
         status = directory.status(number)
-        taskdir.replace(place / "claim", job.setup.claim.encode())
-        taskdir.replace(status, attempt_runner.STATUS_PENDING)
+        file_retry.replace(place / "claim", job.setup.claim.encode())
+        file_retry.replace(status, attempt_runner.STATUS_PENDING)
         outputs = attempt_output.present(directory, job, number)
         if launch.script is not None:
             file_retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)

@@ -13,7 +13,7 @@ from whesl.isolator.launch import attempt_command
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_command import Launch, Places
 from whesl.isolator.observe import attempt_output
-from whesl.isolator.task import disk_reserve, taskdir
+from whesl.isolator.task import disk_reserve
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import file_retry
 from whesl.model.configuration_changes import Configuration
@@ -97,7 +97,7 @@ class Starter:
         number = command.attempt
         file_retry.make_directory(str(directory.attempt(number)))
         self.write_reconfigure(command.configuration)
-        taskdir.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
+        file_retry.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         launch = self._compose(command)
         if command.configuration.path_map:
             self._prepare(command)
@@ -146,6 +146,6 @@ class Starter:
     def write_reconfigure(self, configuration: Configuration) -> None:
         """Replace the file that WHESL_RECONFIGURE names."""
         try:
-            taskdir.replace(self._directory.reconfigure, msgspec.json.encode(configuration))
+            file_retry.replace(self._directory.reconfigure, msgspec.json.encode(configuration))
         except OSError as error:
             LOG.error("%s could not be written: %s", self._directory.reconfigure, file_retry.told(error))

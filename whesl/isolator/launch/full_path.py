@@ -110,7 +110,7 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     begins = first_attempt.possible(job, directory, info)
     if begins:
         job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
-    taskdir.replace(directory.job_file, msgspec.json.encode(job))
+    file_retry.replace(directory.job_file, msgspec.json.encode(job))
     file_retry.remove(directory.result_file)
     gate = os.pipe()
     with keeper.signals_kept():

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.isolator.core.events_and_commands import EvidenceCollected
-from whesl.isolator.task import taskdir
+from whesl.model import file_retry
 from whesl.model.evidence import Evidence
 
 # Characters that the journal has of them.
@@ -41,7 +41,7 @@ def _kept(directory: Path, text: str) -> str:
     """Keep the stacks; the journal gets their place and their beginning."""
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        taskdir.replace(directory / "all.txt", text.encode())
+        file_retry.replace(directory / "all.txt", text.encode())
     except OSError as error:
         return f"(not kept: {error.strerror})\n{text[:STACKS_SHOWN]}"
     return f"{directory / 'all.txt'}\n{text[:STACKS_SHOWN]}"

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whesl.esl.detections.base import Source, Stream
-from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.model import decode_errors
+from whesl.model import decode_errors, file_retry
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import LastLines
 from whesl.model.pathmap import PathMap
@@ -70,7 +69,7 @@ def choose(directory: TaskDir, job: Job, number: int, paths: PathMap) -> Outputs
     own = _own(directory, job, number)
     chosen = Outputs(stdout=_place(own.stdout, paths), stderr=_place(own.stderr, paths))
     if chosen != own:
-        taskdir.replace(_file(directory, number), msgspec.json.encode(chosen))
+        file_retry.replace(_file(directory, number), msgspec.json.encode(chosen))
     return chosen
 
 

@@ -75,7 +75,7 @@ class Observer:
         if self._begun is None:
             self._begun = {path: file_retry.size(path) for path in sources.values()}
             begun = taskdir.First(sizes=self._begun)
-            taskdir.replace(self._sizes(number), msgspec.json.encode(begun))
+            file_retry.replace(self._sizes(number), msgspec.json.encode(begun))
 
     def watch(self, configuration: Configuration) -> None:
         """Watch the attempt that was prepared for, now that it runs. Raises WheslError."""

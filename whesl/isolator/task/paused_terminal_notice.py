@@ -6,7 +6,6 @@ import contextlib
 import shlex
 
 from whesl.isolator.core.state import Phase, State
-from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model import file_retry
 from whesl.model.printable import visible
@@ -20,4 +19,4 @@ def tell(directory: TaskDir, state: State) -> None:
             return
         task, why = state.setup.task.id, visible(state.paused)
         text = f"whesl: {task} is paused: {why}\n  hint: whesl resume {shlex.quote(task)}\n"
-        taskdir.replace(directory.paused, text.encode())
+        file_retry.replace(directory.paused, text.encode())

@@ -15,7 +15,6 @@ from typing import Any
 
 import msgspec
 
-from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model import decode_errors, file_retry
 from whesl.model.digest import hexdigest
@@ -45,7 +44,7 @@ def leave(directory: Path, message: RaiseException | PredictFailure) -> None:
             f"{message.task} has not taken {MOST_WAITING} exceptions and predictions of before",
             hint=f"does its isolator live? its log is {TaskDir(directory.parent).log}",
         )
-    taskdir.replace(path, msgspec.json.encode(message))
+    file_retry.replace(path, msgspec.json.encode(message))
 
 
 def waits(directory: Path, identity: str) -> bool:

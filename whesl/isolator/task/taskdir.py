@@ -197,11 +197,6 @@ def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
     return takeover_lock.owned(setup.claim, job, setup.restarts, pid)
 
 
-def replace(path: Path, content: bytes) -> None:
-    """Replace a file's content in one piece; it is private to the user."""
-    file_retry.replace(str(path), content)
-
-
 def read_status(path: Path) -> int | None:
     """Return the exit status in a runner's file, None while there is none.
 

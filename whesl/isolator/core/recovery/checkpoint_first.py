@@ -50,16 +50,13 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
     for asked in state.asked:
         known = {item.node for item in asked.raised.evidence if item.node}
         if asked.raised.exception == raised.exception and nodes <= known:
-            transition.record(
-                records.Dropped(exception=found.exception, of=asked.raised.ordinal, evidence=found.evidence)
-            )
+            transition.drop(found, asked.raised.ordinal)
             return True
     if not _goes_on(spec):
         # Nothing else is ever decided about it, so that its limit is that of checkpoints.
         decision = recovery_decision.decide(state, spec, raised, transition.now)
         if decision.action is not Action.RECOVER:
-            of, evidence = state.ordinal, found.evidence
-            transition.record(records.Dropped(exception=found.exception, of=of, evidence=evidence))
+            transition.drop(found)
             transition.say(f"{raised.exception}: no checkpoint is asked for: {decision.reason}")
             return True
     transition.record(records.Raised(raised=raised, history=became.history, goes_on=True))
@@ -99,8 +96,7 @@ def stays(transition: Transition, found: Detected, raised: Raised) -> bool:
     """
     why = _why_it_stays(transition, transition.rule(raised.exception), raised, "")
     if why:
-        of = transition.state.ordinal
-        transition.record(records.Dropped(exception=found.exception, of=of, evidence=found.evidence))
+        transition.drop(found)
         transition.say(f"{found.exception}: {why}; the task goes on")
     return bool(why)
 

@@ -62,8 +62,7 @@ def consider(
         elif (node or waits) and state.phase in _WAITS and not _same_cause(state.recovery, item, node):
             transition.record(records.Queued(found=item, node=node))
         else:
-            ordinal = state.recovery.ordinal if state.recovery else state.ordinal
-            transition.record(records.Dropped(exception=item.exception, of=ordinal, evidence=item.evidence))
+            transition.drop(item, state.recovery.ordinal if state.recovery else None)
     if transition.state.phase is Phase.BACKOFF:
         launch_when_due(transition)
 
@@ -420,15 +419,13 @@ def _escalate(transition: Transition, recovery: Recovery) -> None:
     higher = spec.escalate_to if spec.otherwise is Otherwise.ESCALATE else None
     chain = (*recovery.raised.transformed_from, recovery.raised.exception)
     if higher is not None and higher not in chain and recovery_decision.covers(state, higher):
-        raised = Raised(
+        raised = msgspec.structs.replace(
+            recovery.raised,
             exception=higher,
-            task=state.setup.task.id,
             attempt=state.attempt,
             ordinal=state.ordinal + 1,
             time=transition.now,
-            evidence=recovery.raised.evidence,
             transformed_from=chain,
-            reached=recovery.raised.reached,
         )
         transition.record(records.Raised(raised=raised, queued=None))
         decide(transition, transition.rule(higher), raised)
@@ -465,8 +462,7 @@ def raise_queued(transition: Transition) -> bool:
             if _raise(transition, found, queued=True):
                 return True
             continue
-        of = transition.state.ordinal
-        transition.record(records.Dropped(exception=found.exception, of=of, evidence=found.evidence))
+        transition.drop(found)
     return False
 
 
