@@ -1,4 +1,4 @@
-"""Who of the agents is silent for how long, and what agents have to tell. Pure."""
+"""Who of the agents is silent for how long, and when their nodes count as lost. Pure."""
 
 from __future__ import annotations
 
