@@ -93,6 +93,18 @@ def test_measure_then_run(home: Home) -> None:
     # Once more is no second run.
     again = home.whesl("run", str(home.flow), "--dir", str(place), "--budget", "3")
     assert again.returncode == 0 and "goes on with the budget that it was begun with: none" in again.stderr
+    again = home.whesl(
+        "measure", str(home.flow), "--sample", "20%", *types, *shared, "--dir", str(home.place / "m")
+    )
+    assert again.returncode == 0 and "note: the run" not in again.stderr
+    # Nor is a run's end that of another workflow, or a measurement.
+    other = home.whesl("measure", "--dir", str(place), str(home.flow), "--site", str(home.site))
+    assert other.returncode == 2 and "was not what is asked for: tasks changed:" in other.stderr
+    home.document["workflow"]["execution"]["tasks"][0]["command"]["program"] = "other"
+    home.flow.write_text(json.dumps(home.document))
+    for words in (("run", "--dir", str(place)), ("measure", "--dir", str(home.place / "m"))):
+        other = home.whesl(*words, str(home.flow), "--site", str(home.site))
+        assert other.returncode == 2 and "was not what is asked for: tasks changed:" in other.stderr
 
 
 INPUT = """\

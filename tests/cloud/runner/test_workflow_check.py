@@ -7,16 +7,22 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from whesl.cli.cloud.run_options_and_progress import told
-from whesl.cloud.core.records import DataFile, Stage, Task, Workflow
+from whesl.cli.cloud.run_status import stop
+from whesl.cloud.core.records import DataFile, Settings, Stage, Task, Workflow
+from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages
 from whesl.cloud.runner import records as r
+from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.messages import Assignment, ExecutorReport
+from whesl.cloud.runner.run_lifecycle import Setup
+from whesl.cloud.runner.site_file import Site
 from whesl.cloud.runner.worker import Worker
-from whesl.cloud.runner.workflow_check import runnable
+from whesl.cloud.runner.workflow_check import difference, runnable
 from whesl.cloud.transfer.directory import DirectoryStore
-from whesl.model.errors import UsageError
+from whesl.model.errors import RefusedError, UsageError
 
 
 def task(name: str, command: tuple[str, ...] = ("true",), reads: str = "", writes: str = "") -> Task:
@@ -62,6 +68,41 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         runnable(workflow(task("a", ("",)), task("b", writes="../x"), task("c", reads="y", writes="y")))
     assert len(caught.value.message.splitlines()) == 3
     runnable(workflow(task("a", writes="x"), task("b", reads="x", writes="y")))
+
+
+def test_a_workflow_is_told_from_that_of_a_run() -> None:
+    # What a run had done for one workflow was shown as the other one's result.
+    run = workflow(task("a"), task("b"), task("c"))
+    assert difference(run, workflow(task("c"), task("a"), task("b"))) == ""
+    other = workflow(task("a", ("false",)), task("b"), task("d"))
+    assert difference(run, other) == "tasks new: d; tasks gone: c; tasks changed: a"
+    assert difference(run, msgspec.structs.replace(run, name="v")) == "it is called 'w', not 'v'"
+
+
+def test_a_stop_whose_runner_dies_before_it_has_seen_it_goes_on_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It had waited for ever.
+    called = []
+
+    def carry(place: Path, *, in_json: bool) -> int:
+        called.append(place)
+        if len(called) == 1:
+            raise RefusedError("another process carries it out")
+        return 0
+
+    monkeypatch.setattr("whesl.cli.cloud.run_options_and_progress.carry", carry)
+    setup = Setup(
+        run="r",
+        workflow=workflow(task("a")),
+        initial=ScalerState(start=0.0, deadline=1.0, settings=Settings(), tables=()),
+        limits=Limits(),
+        site=Site(),
+    )
+    (tmp_path / "run.json").write_bytes(msgspec.json.encode(setup))
+    done = CliRunner().invoke(stop, [str(tmp_path)])
+    assert done.exit_code == 0, done
+    assert called == [tmp_path, tmp_path] and (tmp_path / "stop").exists()
 
 
 @pytest.mark.parametrize(

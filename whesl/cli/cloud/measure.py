@@ -13,6 +13,7 @@ from whesl.cli.cloud.run_options_and_progress import (
     carry,
     checked_data,
     chosen_directory,
+    compare,
     link_data,
     site_options,
 )
@@ -103,6 +104,7 @@ def measure(
             )
             status = carry(place, in_json=in_json)
     else:
+        compare(place, lambda: measurement_sample.of_same_tasks(flow, runs.setup_of(place).workflow))
         status = carry(place, in_json=in_json)
     state = runs.state_of(place)
     found = measurement_sample.profile(state, time.time())

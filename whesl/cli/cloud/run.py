@@ -13,6 +13,7 @@ from whesl.cli.cloud.run_options_and_progress import (
     carry,
     checked_data,
     chosen_directory,
+    compare,
     link_data,
     site_options,
 )
@@ -84,6 +85,7 @@ def run(
     from whesl.cloud.runner import site_file as sites
     from whesl.cloud.runner.events_and_commands import Limits
     from whesl.cloud.runner.plan_choice import choose, on_cluster_alone
+    from whesl.cloud.workflow.read import read
     from whesl.esl.rules_file import load_rules
     from whesl.model import home as places
     from whesl.wire import keys
@@ -139,6 +141,7 @@ def run(
             link_data(place, site, data)
             click.echo(f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; {said}", err=True)
             return carry(place, in_json=in_json)
+    compare(place, lambda: read(workflow))
     if budget is not None and budget != (begun := runs.setup_of(place).limits.budget):
         click.echo(
             f"note: the run in {place} goes on with the budget that it was begun with:"

@@ -15,6 +15,7 @@ from whesl.cli.options import FILE, FOLDER, json_option
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from whesl.cloud.core.records import Workflow
     from whesl.cloud.runner import records as r
     from whesl.cloud.runner.site_file import Site
 
@@ -88,6 +89,38 @@ def checked_data(site: Site, data: Path | None) -> None:
         raise UsageError(
             f"--data {data}: without a cluster the inputs lie in the cloud's storage",
             hint=f"put them into {site.cloud.store}/data",
+        )
+
+
+def compare(place: Path, given: Callable[[], Workflow]) -> None:
+    """Say that the run in a directory is one of another workflow than what is in a file now.
+
+    Args:
+        place: the run's directory.
+        given: reads the workflow.
+
+    Raises:
+        UsageError: that run is over; what it has done is not what was asked for.
+    """
+    from whesl.cloud.runner import run_lifecycle as runs
+    from whesl.cloud.runner.workflow_check import difference
+
+    over = runs.state_of(place).ended is not None
+    try:
+        found = difference(runs.setup_of(place).workflow, given())
+    except UsageError as error:
+        if over:
+            raise
+        found = ""
+        click.echo(f"note: the run in {place} goes on without its workflow's file: {error.message}", err=True)
+    if found and over:
+        raise UsageError(
+            f"the run in {place} is over, and was not what is asked for: {found}",
+            hint="--dir names another directory; `whesl cloud report DIR` shows the run that is there",
+        )
+    if found:
+        click.echo(
+            f"note: the run in {place} goes on with the workflow that it was begun with: {found}", err=True
         )
 
 

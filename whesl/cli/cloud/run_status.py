@@ -88,20 +88,27 @@ def stop(directory: Path) -> int:
     Waits until all have ended; also when its runner is dead.
     """
     from whesl.cli.cloud.run_options_and_progress import carry
-    from whesl.cloud.runner import run_lifecycle
+    from whesl.cloud.runner import run_lifecycle, summary
+    from whesl.locking import takeover_lock
     from whesl.model.errors import RefusedError
 
     place = directory.absolute()
     run_lifecycle.setup_of(place)
     (place / run_lifecycle.STOP).touch()
-    try:
-        carry(place, in_json=False)
-    except RefusedError:
-        # Its runner lives, and sees the file.
-        while run_lifecycle.state_of(place).ended is None:
-            time.sleep(0.5)
-        now = time.time()
-        from whesl.cloud.runner import summary
-
-        show(summary.summary(run_lifecycle.state_of(place), now), now, in_json=False)
+    unowned = False
+    while True:
+        try:
+            carry(place, in_json=False)
+            return 0
+        except RefusedError:
+            if run_lifecycle.state_of(place).ended is not None:
+                break
+            # Its runner lives, and sees the file; or it has just died.
+            dead = takeover_lock.holder(str(place / "lock")) is None
+            if unowned and dead:
+                raise
+            unowned = dead
+        time.sleep(0.5)
+    now = time.time()
+    show(summary.summary(run_lifecycle.state_of(place), now), now, in_json=False)
     return 0

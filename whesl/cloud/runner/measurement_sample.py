@@ -135,6 +135,18 @@ def part(
     )
 
 
+def of_same_tasks(workflow: Workflow, sample: Workflow) -> Workflow:
+    """Return the part of a workflow that has the tasks of a sample, each where the sample has it."""
+    stages = {task.name: task.stage for task in sample.tasks}
+    tasks = []
+    for task in workflow.tasks:
+        if task.name in stages:
+            of, _, _ = stages[task.name].rpartition(_AT)
+            stage = stages[task.name] if of == task.stage else f"{task.stage}{_AT}"
+            tasks.append(msgspec.structs.replace(task, stage=stage))
+    return msgspec.structs.replace(workflow, tasks=tuple(tasks))
+
+
 def profile(state: RunState, now: float) -> Profile:
     """Return what a sample's run has shown.
 

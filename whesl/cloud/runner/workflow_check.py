@@ -1,4 +1,4 @@
-"""What keeps a workflow from being run: missing commands, files that lie outside or have no one writer."""
+"""What keeps a workflow from being run, and from being that of a run which is there."""
 
 from __future__ import annotations
 
@@ -36,6 +36,24 @@ def runnable(workflow: Workflow) -> None:
             hint="accepted are programs with a name, files named relative to one directory, which both sides"
             " have, and one task that writes a file, without reading it",
         )
+
+
+def difference(run: Workflow, given: Workflow) -> str:
+    """Return how a workflow differs from that of a run, '' where their tasks are the same."""
+    if run.name != given.name:
+        return f"it is called {run.name!r}, not {given.name!r}"
+    here, there = ({task.name: _core(task) for task in one.tasks} for one in (run, given))
+    parts = (
+        (there.keys() - here.keys(), "new"),
+        (here.keys() - there.keys(), "gone"),
+        ({name for name in here.keys() & there.keys() if here[name] != there[name]}, "changed"),
+    )
+    return "; ".join(f"tasks {what}: {_some(sorted(names))}" for names, what in parts if names)
+
+
+def _core(task: Task) -> tuple[object, ...]:
+    files = (tuple(file.name for file in some) for some in (task.inputs, task.outputs))
+    return (task.stage, task.command, task.script, task.directory, task.parents, *files)
 
 
 def _said(what: str, found: list[str]) -> str:
