@@ -57,65 +57,116 @@ class TaskFold:
 
     def take(self, record: isolator.AnyRecord | coordinator.AnyRecord, time: float) -> None:
         """Take one record; those that say nothing for the report are passed over."""
+        row = self.row
         match record:
             case isolator.Begun():
                 self._on_begun(record, time)
             case isolator.Nodes():
-                self._on_nodes(record)
+                row.nodes = len(record.nodes.active) or row.nodes
             case isolator.Attempt():
-                self._on_attempt(record)
+                self._count_attempt(record.attempt)
+                row.nodes = len(record.nodes) or row.nodes
             case isolator.Launched():
                 self._on_launched(record, time)
-            case isolator.Relaunched():
-                self._on_relaunched(record)
             case isolator.StartRefused():
-                self._on_refused(record)
+                for ordinal in self._starting:
+                    self.rows[ordinal].outcome = "open"
+                self._state(TaskState.RECOVERING)
             case isolator.Exited():
                 self._on_exited(record, time)
             case isolator.Raised():
                 self._on_raised(record, time)
-            case isolator.CheckpointEnded():
-                self._on_checkpoint(record)
-            case isolator.Decided():
-                self._on_decided(record)
-            case isolator.Observed():
-                self._on_observed(record)
             case isolator.Fenced():
                 self._on_fenced(record, time)
             case isolator.EvidenceTaken():
                 self._on_evidence(record)
-            case isolator.StepDone():
-                self._on_step_done(record)
-            case isolator.StepFailed():
-                self._on_step_failed(record)
-            case isolator.Otherwise():
-                self._on_otherwise(record)
             case isolator.Confirmed():
-                self._on_confirmed(record, time)
+                self._starting = []
+                for raised in self._named(record.ordinals):
+                    raised.outcome, raised.seconds = RESTARTED, max(0.0, time - raised.time)
             case isolator.Recovered():
-                self._on_recovered(record)
-            case isolator.Paused():
-                self._on_paused(record)
+                for raised in self._named(record.ordinals):
+                    raised.outcome, raised.because = RECOVERED, record.because
             case isolator.Resumed():
-                self._on_resumed(record)
-            case isolator.Escalated():
-                self._on_escalated(record)
+                for raised in self.rows.values():
+                    if raised.outcome == "paused":
+                        raised.outcome = "open"
+                self._state(TaskState.RECOVERING)
             case isolator.LeaseEnded():
-                self._on_lease_ended(record)
+                row.leases_ended.append(record.reason)
             case coordinator.Unobserved():
-                self._on_unobserved(record)
-            case coordinator.State():
-                self._on_state(record)
+                self._state(TaskState.UNOBSERVED)
+            case coordinator.State() if row.state == TaskState.UNOBSERVED:
+                self._state(record.state)
             case coordinator.RequeueDecided():
-                self._on_requeue_decided(record)
-            case coordinator.RequeueDone():
-                self._on_requeue_done(record)
+                row.run_again.append(RunAgain(job=record.job_id, reason=record.because))
+            case coordinator.RequeueDone(outcome=OrderStatus.REFUSED) if row.run_again:
+                row.run_again[-1].reason += f": refused: {record.reason}"
             case coordinator.BadNodeSeen():
-                self._on_bad_node(record)
-            case coordinator.Finished():
-                self._on_ended_alone(record, time)
+                self.bad_nodes.append(record.bad_node)
+            case coordinator.Finished() if record.told_by is not ToldBy.ISOLATOR:  # nobody was left to tell
+                code = None if record.exit_code == -1 else record.exit_code
+                self._end(record.state, code, record.reason, time)
             case isolator.Finished():
                 self._end(record.state, record.code, record.reason, time)
+            case (
+                isolator.Relaunched()
+                | isolator.CheckpointEnded()
+                | isolator.Decided()
+                | isolator.Observed()
+                | isolator.StepDone()
+                | isolator.StepFailed()
+                | isolator.Otherwise()
+                | isolator.Paused()
+                | isolator.Escalated()
+            ):
+                for raised in self._named([record.ordinal]):
+                    self._of_exception(record, raised)
+                self._of_task(record)
+
+    def _of_exception(self, record: _OfException, row: ExceptionRow) -> None:
+        """Take a record about one exception, in its row."""
+        match record:
+            case isolator.Relaunched():
+                self._starting.append(row.ordinal)
+            case isolator.CheckpointEnded():
+                whole = f"{record.checkpoint} after {record.seconds:.1f} s"
+                note = f"not written: {record.why}" if record.why else whole
+                row.steps.append(noted("checkpoint", note))
+                row.reason = f"{record.stays}: the program went on" if record.stays else row.reason
+            case isolator.Decided():
+                row.action, row.reason = record.action, record.reason
+                self._plan(row, record.steps)
+            case isolator.Observed():
+                row.action, row.outcome = f"would {record.action}", "observed"
+                row.reason = record.reason
+                self._plan(row, record.steps)
+                row.steps = [f"{step} (not done)" for step in self._planned[row.ordinal]]
+            case isolator.StepDone():
+                name = self._step_name(row, record.index)
+                row.steps.append(noted(name, record.note) if record.note else name)
+            case isolator.StepFailed():
+                note = f"failed: {record.note or 'no reason given'}"
+                row.steps.append(noted(self._step_name(row, record.index), note))
+            case isolator.Otherwise():
+                row.action, row.reason = record.action, record.reason
+            case isolator.Paused():
+                row.outcome = "paused"
+            case isolator.Escalated():
+                row.outcome = "escalated"
+                row.reason = record.reason or row.reason
+
+    def _of_task(self, record: _OfException) -> None:
+        """Take what a record about one exception says of the task."""
+        match record:
+            case isolator.Decided():
+                self._state(TaskState.RECOVERING)
+            case isolator.Paused():
+                self._state(TaskState.PAUSED)
+            case isolator.Escalated():
+                self._state(TaskState.ESCALATED)
+            case isolator.StepDone():
+                self.bad_nodes += record.bad_nodes
 
     def raised(self) -> list[ExceptionRow]:
         """Return its exceptions, those of earlier starts of its job first."""
@@ -134,8 +185,12 @@ class TaskFold:
         if TaskState(self.row.state).may_become(state):
             self.row.state = state.value
 
-    def _exception(self, record: _OfException) -> ExceptionRow | None:
-        return self.rows.get(record.ordinal)
+    def _named(self, ordinals: Iterable[int]) -> list[ExceptionRow]:
+        return [self.rows[ordinal] for ordinal in ordinals if ordinal in self.rows]
+
+    def _step_name(self, row: ExceptionRow, index: int) -> str:
+        planned = self._planned.get(row.ordinal, [])
+        return planned[index] if index < len(planned) else f"step {index + 1}"
 
     def _on_begun(self, record: isolator.Begun, time: float) -> None:
         job, claim = record.job_id, record.claim
@@ -166,13 +221,6 @@ class TaskFold:
         self._starting.clear()
         self._attempts_before = self.row.attempts
 
-    def _on_nodes(self, record: isolator.Nodes) -> None:
-        self.row.nodes = len(record.nodes.active) or self.row.nodes
-
-    def _on_attempt(self, record: isolator.Attempt) -> None:
-        self._count_attempt(record.attempt)
-        self.row.nodes = len(record.nodes) or self.row.nodes
-
     def _on_launched(self, record: isolator.Launched, time: float) -> None:
         self._attempt_started = began = record.start(time)
         self._stop(began)
@@ -183,16 +231,6 @@ class TaskFold:
         self._state(TaskState.RUNNING)
         for ordinal in self._starting:
             self.rows[ordinal].outcome = RESTARTED
-
-    def _on_relaunched(self, record: isolator.Relaunched) -> None:
-        row = self._exception(record)
-        if row is not None:
-            self._starting.append(row.ordinal)
-
-    def _on_refused(self, record: isolator.StartRefused) -> None:
-        for ordinal in self._starting:
-            self.rows[ordinal].outcome = "open"
-        self._state(TaskState.RECOVERING)
 
     def _count_attempt(self, number: int) -> None:
         self.row.attempts = max(self.row.attempts, self._attempts_before + number)
@@ -235,34 +273,10 @@ class TaskFold:
             if other.outcome == "open" and other.exception in raised.transformed_from:
                 other.outcome = "transformed"
 
-    def _on_checkpoint(self, record: isolator.CheckpointEnded) -> None:
-        row = self._exception(record)
-        if row is not None:
-            whole = f"{record.checkpoint} after {record.seconds:.1f} s"
-            note = f"not written: {record.why}" if record.why else whole
-            row.steps.append(noted("checkpoint", note))
-            row.reason = f"{record.stays}: the program went on" if record.stays else row.reason
-
-    def _on_decided(self, record: isolator.Decided) -> None:
-        row = self._exception(record)
-        if row is not None:
-            row.action = record.action
-            row.reason = record.reason
-            self._plan(row, record.steps)
-        self._state(TaskState.RECOVERING)
-
     def _plan(self, row: ExceptionRow, steps: Iterable[PlanStep]) -> None:
         self._planned[row.ordinal] = [intended(step) for step in steps]
         # Who was found to be the cause says more than where the line was read.
         row.node = next((step.suspect for step in steps if step.suspect), row.node)
-
-    def _on_observed(self, record: isolator.Observed) -> None:
-        row = self._exception(record)
-        if row is not None:
-            row.action, row.outcome = f"would {record.action}", "observed"
-            row.reason = record.reason
-            self._plan(row, record.steps)
-            row.steps = [f"{step} (not done)" for step in self._planned[row.ordinal]]
 
     def _on_fenced(self, record: isolator.Fenced, time: float) -> None:
         self._stop(time)
@@ -284,62 +298,6 @@ class TaskFold:
                 if record.steps is not None:
                     self._plan(row, record.steps)
 
-    def _on_step_done(self, record: isolator.StepDone) -> None:
-        row = self._exception(record)
-        if row is not None:
-            planned = self._planned.get(row.ordinal, [])
-            index = record.index
-            note = record.note
-            name = planned[index] if index < len(planned) else f"step {index + 1}"
-            row.steps.append(noted(name, note) if note else name)
-        self.bad_nodes += record.bad_nodes
-
-    def _on_step_failed(self, record: isolator.StepFailed) -> None:
-        row = self._exception(record)
-        if row is not None:
-            planned = self._planned.get(row.ordinal, [])
-            index = record.index
-            name = planned[index] if index < len(planned) else f"step {index + 1}"
-            row.steps.append(noted(name, f"failed: {record.note or 'no reason given'}"))
-
-    def _on_otherwise(self, record: isolator.Otherwise) -> None:
-        row = self._exception(record)
-        if row is not None:
-            row.action, row.reason = record.action, record.reason
-
-    def _on_confirmed(self, record: isolator.Confirmed, time: float) -> None:
-        self._starting = []
-        for ordinal in record.ordinals:
-            row = self.rows.get(ordinal)
-            if row is not None:
-                row.outcome = RESTARTED
-                row.seconds = max(0.0, time - row.time)
-
-    def _on_recovered(self, record: isolator.Recovered) -> None:
-        for ordinal in record.ordinals:
-            row = self.rows.get(ordinal)
-            if row is not None:
-                row.outcome, row.because = RECOVERED, record.because
-
-    def _on_paused(self, record: isolator.Paused) -> None:
-        row = self._exception(record)
-        if row is not None:
-            row.outcome = "paused"
-        self._state(TaskState.PAUSED)
-
-    def _on_resumed(self, record: isolator.Resumed) -> None:
-        for row in self.rows.values():
-            if row.outcome == "paused":
-                row.outcome = "open"
-        self._state(TaskState.RECOVERING)
-
-    def _on_escalated(self, record: isolator.Escalated) -> None:
-        row = self._exception(record)
-        if row is not None:
-            row.outcome = "escalated"
-            row.reason = record.reason or row.reason
-        self._state(TaskState.ESCALATED)
-
     def _end(self, state: TaskState, code: int | None, reason: str, time: float) -> None:
         self._stop(time)
         self._state(state)
@@ -349,29 +307,3 @@ class TaskFold:
         for row in self.rows.values():
             if row.outcome == "open":
                 row.outcome = "skipped" if state is TaskState.SKIPPED else state.value
-
-    def _on_lease_ended(self, record: isolator.LeaseEnded) -> None:
-        self.row.leases_ended.append(record.reason)
-
-    def _on_unobserved(self, record: coordinator.Unobserved) -> None:
-        self._state(TaskState.UNOBSERVED)
-
-    def _on_state(self, record: coordinator.State) -> None:
-        if self.row.state == TaskState.UNOBSERVED:
-            self._state(record.state)
-
-    def _on_requeue_decided(self, record: coordinator.RequeueDecided) -> None:
-        job = record.job_id
-        self.row.run_again.append(RunAgain(job=job, reason=record.because))
-
-    def _on_requeue_done(self, record: coordinator.RequeueDone) -> None:
-        if record.outcome is OrderStatus.REFUSED and self.row.run_again:
-            self.row.run_again[-1].reason += f": refused: {record.reason}"
-
-    def _on_bad_node(self, record: coordinator.BadNodeSeen) -> None:
-        self.bad_nodes.append(record.bad_node)
-
-    def _on_ended_alone(self, record: coordinator.Finished, time: float) -> None:
-        """Take the end of a task that nobody was left to tell of."""
-        if record.told_by is not ToldBy.ISOLATOR:
-            self._end(record.state, None if record.exit_code == -1 else record.exit_code, record.reason, time)
