@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,43 @@ directory = click.option(
     help="Where the tables, the journal and the lock are; only this account may write there.",
 )
 _usual = Settings()
+# Settings that are options, with their defaults: their type, the value's name, the help.
+_SETTINGS: dict[str, tuple[click.ParamType[Any] | None, str, str]] = {
+    "share": (
+        click.FloatRange(0.0, 0.5),
+        "PART",
+        "Of a partition's nodes, the most that are drained or left out.",
+    ),
+    "within": (click.FloatRange(1.0), "SECONDS", "The horizon of weights and the feature."),
+    "drain_above": (click.FloatRange(0.01), "P", "Drain nodes this likely to fail; above 1 for never."),
+    "drain_within": (click.FloatRange(1.0), "SECONDS", "... within this time, and for as long."),
+    "settle": (click.FloatRange(0.0), "SECONDS", "A change is not taken back sooner."),
+    "weight_step": (
+        click.IntRange(0, 10**6),
+        "N",
+        "What each level of risk adds to a node's weight; 0 for none.",
+    ),
+    "feature": (None, "NAME", "The feature of nodes at risk."),
+    "wait_for_better": (
+        click.FloatRange(0.0),
+        "SECONDS",
+        "The longest that an exclude list holds a waiting job back [as long as the job may run].",
+    ),
+}
+
+
+def _settings(command: Callable[..., int]) -> Callable[..., int]:
+    """Declare the settings as options."""
+    for name, (kind, metavar, text) in reversed(_SETTINGS.items()):
+        command = click.option(
+            f"--{name.replace('_', '-')}",
+            type=kind,
+            default=getattr(_usual, name),
+            show_default=name != "wait_for_better",
+            metavar=metavar,
+            help=text,
+        )(command)
+    return command
 
 
 def _horizons(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...]:
@@ -87,68 +125,7 @@ def _horizons(_context: click.Context, _option: click.Parameter, text: str | Non
     metavar="SECONDS",
     help="Between two looks at Slurm.",
 )
-@click.option(
-    "--share",
-    type=click.FloatRange(0.0, 0.5),
-    default=_usual.share,
-    show_default=True,
-    metavar="PART",
-    help="Of a partition's nodes, the most that are drained or left out.",
-)
-@click.option(
-    "--within",
-    type=click.FloatRange(1.0),
-    default=_usual.within,
-    show_default=True,
-    metavar="SECONDS",
-    help="The horizon of weights and the feature.",
-)
-@click.option(
-    "--drain-above",
-    type=click.FloatRange(0.01),
-    default=_usual.drain_above,
-    show_default=True,
-    metavar="P",
-    help="Drain nodes this likely to fail; above 1 for never.",
-)
-@click.option(
-    "--drain-within",
-    type=click.FloatRange(1.0),
-    default=_usual.drain_within,
-    show_default=True,
-    metavar="SECONDS",
-    help="... within this time, and for as long.",
-)
-@click.option(
-    "--settle",
-    type=click.FloatRange(0.0),
-    default=_usual.settle,
-    show_default=True,
-    metavar="SECONDS",
-    help="A change is not taken back sooner.",
-)
-@click.option(
-    "--weight-step",
-    type=click.IntRange(0, 10**6),
-    default=_usual.weight_step,
-    show_default=True,
-    metavar="N",
-    help="What each level of risk adds to a node's weight; 0 for none.",
-)
-@click.option(
-    "--feature",
-    default=_usual.feature,
-    show_default=True,
-    metavar="NAME",
-    help="The feature of nodes at risk.",
-)
-@click.option(
-    "--wait-for-better",
-    type=click.FloatRange(0.0),
-    default=_usual.wait_for_better,
-    metavar="SECONDS",
-    help="The longest that an exclude list holds a waiting job back [as long as the job may run].",
-)
+@_settings
 @click.option(
     "--horizons", callback=_horizons, metavar="SECONDS,...", help="Of the table [half an hour to a week]."
 )
