@@ -13,6 +13,7 @@ import pytest
 
 from tests.waiting import until
 from whesl.cloud.providers.port import EndReason, Market, NoCapacityError
+from whesl.cloud.providers.processes import instance_processes
 from whesl.cloud.providers.processes.files import Settings
 from whesl.cloud.providers.processes.provider import ProcessProvider
 from whesl.local import daemons, process_lookup
@@ -149,3 +150,28 @@ def test_a_server_that_is_killed_while_it_starts_is_started_again(
     provider = ProcessProvider(tmp_path)
     assert killed and daemons.server_pid(provider.cluster) is not None
     provider.close()
+
+
+@pytest.mark.parametrize("which", ["init", "both"])
+def test_what_an_instance_had_begun_to_start_ends_with_it(tmp_path: Path, which: str) -> None:
+    """Its node's daemon has no mark of the node while it starts, and had lived on when the instance was killed."""
+    provider = ProcessProvider(tmp_path, Settings(start_delay=1000.0))
+    instance = provider.start(request())
+    directory = provider.directory / "instances" / instance.id
+    pids = until(
+        lambda: (directory / "pid").exists() and (directory / "pid").read_text().split(), "it boots", 60
+    )
+    marked = {**os.environ, instance_processes.MARK: str(directory)}
+    begun = subprocess.Popen(["sleep", "1000"], env=marked, start_new_session=True)
+    other = subprocess.Popen(["sleep", "1000"], env={**marked, instance_processes.MARK: f"{directory}x"})
+    try:
+        for pid in pids[: 1 if which == "init" else 2]:
+            os.kill(int(pid), signal.SIGKILL)
+        until(lambda: provider._look(directory).gone, "it has ended", 60)
+        assert begun.wait(timeout=60) == -signal.SIGKILL
+        assert other.poll() is None
+    finally:
+        for process in (begun, other):
+            process.kill()
+            process.wait()
+        ended(provider)

@@ -21,8 +21,9 @@ from pathlib import Path
 import msgspec
 
 from whesl.cloud.providers.port import EndReason, Market
+from whesl.cloud.providers.processes import instance_processes
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, write_once
-from whesl.local import daemons, process_lookup
+from whesl.local import daemons
 from whesl.local.adapter import LocalScheduler
 from whesl.local.cluster_directory import Cluster
 from whesl.model.errors import WheslError
@@ -45,6 +46,7 @@ class Guest:
         self._cluster = Cluster(str(cloud / "cluster"))
         self._settings = msgspec.json.decode((cloud / "settings.json").read_bytes(), type=Settings)
         self._started = msgspec.json.decode((directory / "request.json").read_bytes(), type=Started)
+        self._init = 0
         self._ends = self._started.request.ends
         drawn = random.Random(f"{self._settings.seed}:{self._started.id}")  # noqa: S311 - a simulated failure
         born = self._started.asked
@@ -61,6 +63,7 @@ class Guest:
             return  # it runs already
         if (self._directory / "ended.json").exists() or (self._directory / "booted").exists():
             return
+        self._init = os.getpid()
         (self._directory / "booted").touch()
         theirs, ours = os.pipe()
         watchdog = os.fork()
@@ -72,15 +75,14 @@ class Guest:
         os.close(theirs)
         (self._directory / "pid").write_text(f"{os.getpid()} {watchdog}\n")
         try:
-            self.end(self._live(watchdog))
+            self.end(self._live(watchdog), {watchdog})
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(watchdog, signal.SIGKILL)
 
-    def end(self, reason: EndReason) -> None:
+    def end(self, reason: EndReason, spared: set[int]) -> None:
         """Kill all that runs on the node, and say that the instance has ended."""
-        node = self._started.node
-        process_lookup.crash(self._cluster.path, node, daemons.node_pid(self._cluster, node))
+        instance_processes.kill(self._cluster, self._started.node, str(self._directory), spared)
         write_once(self._directory / "ended.json", Ended(time=time.time(), reason=reason))
 
     def _watch(self, init: int) -> None:
@@ -88,11 +90,12 @@ class Guest:
         limit = self._ends + WATCHDOG_LATER
         while (left := limit - time.time()) > 0:
             if select.select([init], [], [], min(left, 1.0))[0]:
-                self.end(EndReason.LOST)
+                self.end(EndReason.LOST, set())
                 return
-        self.end(EndReason.END_TIME)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(os.getppid(), signal.SIGKILL)
+        self.end(EndReason.END_TIME, {self._init})
+        if os.getppid() == self._init:  # else it is gone, and this process another one's child
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._init, signal.SIGKILL)
 
     def _live(self, watchdog: int) -> EndReason:
         up_at = self._started.asked + self._settings.start_delay

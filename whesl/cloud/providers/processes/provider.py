@@ -22,6 +22,7 @@ from whesl.cloud.providers.port import (
     Offer,
     TokenMismatchError,
 )
+from whesl.cloud.providers.processes import instance_processes
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, held, locked, write, write_once
 from whesl.local import daemons, process_lookup
 from whesl.local.cluster_directory import Cluster
@@ -188,13 +189,13 @@ class ProcessProvider:
             return InstanceState.PENDING, 0.0, EndReason.UNKNOWN
         # Both of its processes are gone, or there never were any; one that is late ends at once.
         (directory / "terminate").touch()
-        node = started.node
-        process_lookup.crash(self.cluster.path, node, daemons.node_pid(self.cluster, node))
+        instance_processes.kill(self.cluster, started.node, str(directory), set())
         write_once(directory / "ended.json", Ended(time=now, reason=EndReason.LOST))
         return InstanceState.ENDED, now, EndReason.LOST
 
     def _spawn(self, directory: Path) -> None:
         environ = {name: value for name, value in cleaned(os.environ).items() if name != "WHESL_LOCAL"}
+        environ[instance_processes.MARK] = str(directory)
         with (directory / "console").open("ab") as console:
             subprocess.Popen(
                 [sys.executable, "-m", f"{__package__}.guest", str(self.directory), directory.name],
