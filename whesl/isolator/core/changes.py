@@ -96,7 +96,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Reconfigured():
             return _reconfigured(state, record)
         case records.Control():
-            return {"controls": (*state.controls, record.id)[-KEPT_CONTROLS:]}
+            return _control(state, record)
         case records.Paused():
             return {"phase": Phase.PAUSED, "paused": record.reason}
         case records.Resumed():
@@ -381,6 +381,10 @@ def _reconfigured(state: State, record: records.Reconfigured) -> dict[str, Any]:
     if runs and record.configuration != state.configuration:
         fields["notice"] = record.signal or state.notice or 0
     return fields
+
+
+def _control(state: State, record: records.Control) -> dict[str, Any]:
+    return {"controls": (*state.controls, record.id)[-KEPT_CONTROLS:]}
 
 
 def _resumed(state: State, record: records.Resumed) -> dict[str, Any]:
