@@ -154,7 +154,7 @@ def test_a_server_that_is_killed_while_it_starts_is_started_again(
 
 @pytest.mark.parametrize("which", ["init", "both"])
 def test_what_an_instance_had_begun_to_start_ends_with_it(tmp_path: Path, which: str) -> None:
-    """Its node's daemon has no mark of the node while it starts, and had lived on when the instance was killed."""
+    """A node's daemon has no mark of the node while it starts, and had outlived a killed instance."""
     provider = ProcessProvider(tmp_path, Settings(start_delay=1000.0))
     instance = provider.start(request())
     directory = provider.directory / "instances" / instance.id
