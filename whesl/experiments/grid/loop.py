@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.experiments.growing_arrays import grown
 from whesl.placement.multicluster.conservative import Schedule, base, renew
 from whesl.placement.multicluster.fcfs_easy import Running, Waiting, decide
 from whesl.placement.multicluster.profile import empty, forget, roomy, take
@@ -126,26 +127,6 @@ class Outcome(NamedTuple):
     part_cpus: NDArray[np.int64]
     searches: NDArray[np.int64]
     promised: NDArray[np.float64]
-
-
-@jit
-def _rows(array: NDArray[np.float64], used: int) -> NDArray[np.float64]:
-    """Return a table with room for one more row."""
-    if used < len(array):
-        return array
-    larger = np.empty((2 * len(array), array.shape[1]))
-    larger[:used] = array
-    return larger
-
-
-@jit
-def _room(array: NDArray[np.int64], used: int, more: int) -> NDArray[np.int64]:
-    """Return an array with room for more."""
-    if used + more <= len(array):
-        return array
-    larger = np.empty(2 * len(array) + more, dtype=np.int64)
-    larger[:used] = array[:used]
-    return larger
 
 
 @jit
@@ -280,7 +261,7 @@ def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
                     if schedule.cluster[i] < 0:
                         chosen[i] = -1
                     elif options.record and (made[i] < 0 or changed[made[i]]):
-                        promised = _rows(promised, promises)
+                        promised = grown(promised, promises, 1)
                         promised[promises, 0], promised[promises, 1] = order[i], now
                         promised[promises, 2], promised[promises, 3] = schedule.cluster[i], schedule.start[i]
                         promises += 1
@@ -348,7 +329,7 @@ def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
                 head = 0
                 while chosen[head] != -2:
                     head += 1
-                promised = _rows(promised, promises)
+                promised = grown(promised, promises, 1)
                 promised[promises, 0], promised[promises, 1] = order[head], now
                 promised[promises, 2], promised[promises, 3] = decided.reserved, decided.shadow
                 promises += 1
@@ -367,8 +348,8 @@ def run(grid: Grid, jobs: Jobs, outages: Outages, options: Options) -> Outcome:
                 where[held], holds[held] = c, jobs.cpus[job]
                 held += 1
                 free[c] -= jobs.cpus[job]
-                part_machine = _room(part_machine, parts, grid.first[c + 1] - grid.first[c])
-                part_cpus = _room(part_cpus, parts, grid.first[c + 1] - grid.first[c])
+                part_machine = grown(part_machine, parts, grid.first[c + 1] - grid.first[c])
+                part_cpus = grown(part_cpus, parts, grid.first[c + 1] - grid.first[c])
                 offset[job] = parts
                 needs = jobs.cpus[job]
                 machine = grid.first[c]

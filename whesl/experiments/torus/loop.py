@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.experiments.growing_arrays import grown
 from whesl.placement.torus.boxes import Torus, holds
 from whesl.placement.torus.choice import RELIABLE
 from whesl.placement.torus.scheduling_pass import Settings, plan
@@ -77,16 +78,6 @@ class Outcome(NamedTuple):
 
 
 @jit
-def _grown(array: NDArray[np.float64], used: int, more: int) -> NDArray[np.float64]:
-    """Return a table of rows with room for more."""
-    if used + more <= len(array):
-        return array
-    larger = np.empty((2 * len(array) + more, array.shape[1]))
-    larger[:used] = array[:used]
-    return larger
-
-
-@jit
 def run(
     geometry: Torus,
     settings: Settings,
@@ -143,7 +134,7 @@ def run(
                 free += jobs.volume[job]
                 changed = True
                 if record:
-                    log = _grown(log, events, 1)
+                    log = grown(log, events, 1)
                     log[events, 0], log[events, 1], log[events, 2] = now, job, END
                     log[events, 3:] = boxes[i]
                     events += 1
@@ -162,7 +153,7 @@ def run(
                 free += jobs.volume[job]
                 changed = True
                 if record:
-                    log = _grown(log, events, 1)
+                    log = grown(log, events, 1)
                     log[events, 0], log[events, 1], log[events, 2] = now, job, KILL
                     log[events, 3:] = boxes[i]
                     events += 1
@@ -205,7 +196,7 @@ def run(
         if decided.moved:
             migrations += 1
             if record:
-                log = _grown(log, events, held)
+                log = grown(log, events, held)
                 for i in range(held):
                     log[events, 0], log[events, 1], log[events, 2] = now, running[i], MOVE
                     log[events, 3:] = decided.boxes[i]
@@ -218,7 +209,7 @@ def run(
             wanted -= jobs.size[job]
             running[held + i], until[held + i] = job, now + jobs.time[job]
             if record:
-                log = _grown(log, events, 1)
+                log = grown(log, events, 1)
                 log[events, 0], log[events, 1], log[events, 2] = now, job, START
                 log[events, 3:] = decided.boxes[held + i]
                 events += 1
@@ -232,7 +223,7 @@ def run(
         if decided.refused:
             refused = left[0]
         if record and waiting and len(decided.reserved) and settings.rule != RELIABLE:
-            promised = _grown(promised, passes, 1)
+            promised = grown(promised, passes, 1)
             promised[passes, 0], promised[passes, 1], promised[passes, 2] = left[0], now, decided.shadow
             passes += 1
     log = log[:events]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.placement.draws import draw
+from whesl.placement.easy import reservation as shadow_time
 from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
@@ -115,25 +116,11 @@ def reservation(
     for cluster in preference:
         if not suits[cluster]:
             continue
-        number = 0
-        for i in range(len(running.cluster)):
-            number += running.cluster[i] == cluster
-        ends, given = np.empty(number), np.empty(number, dtype=np.int64)
-        number = 0
-        for i in range(len(running.cluster)):
-            if running.cluster[i] == cluster:
-                ends[number], given[number] = running.end[i], running.cpus[i]
-                number += 1
-        room = free[cluster]
-        at = 0
-        order = np.argsort(ends)
-        while at < number and room < cpus:
-            time = ends[order[at]]
-            while at < number and ends[order[at]] == time:
-                room += given[order[at]]
-                at += 1
-            if room >= cpus and time < best:
-                best, where, extra = time, int(cluster), int(room - cpus)
+        own = np.flatnonzero(running.cluster == cluster)
+        own = own[np.argsort(running.end[own])]
+        time, left = shadow_time(running.end[own], running.cpus[own], len(own), free[cluster], cpus)
+        if time < best:
+            best, where, extra = time, int(cluster), int(left)
     return best, where, extra
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.placement.conservative_backfilling import earliest as earliest_start
+from whesl.placement.conservative_backfilling import occupy
 from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:
@@ -86,44 +88,14 @@ def forget(profiles: Profiles, cluster: int, now: float) -> None:
 
 
 @jit
-def step(profiles: Profiles, cluster: int, time: float) -> int:
-    """Return the step that begins at a time, not before the first; it is made where there is none."""
-    count = profiles.steps[cluster]
-    at = int(np.searchsorted(profiles.time[cluster, :count], time))
-    if at < count and profiles.time[cluster, at] == time:
-        return at
-    for i in range(count, at, -1):
-        profiles.time[cluster, i] = profiles.time[cluster, i - 1]
-        profiles.free[cluster, i] = profiles.free[cluster, i - 1]
-    profiles.time[cluster, at] = time
-    profiles.free[cluster, at] = profiles.free[cluster, at - 1]
-    profiles.steps[cluster] = count + 1
-    return at
-
-
-@jit
 def take(profiles: Profiles, cluster: int, start: float, end: float, cpus: int) -> None:
     """Take processors from a start, not before the first step, to an end."""
-    first = step(profiles, cluster, start)
-    last = step(profiles, cluster, end)
-    for i in range(first, last):
-        profiles.free[cluster, i] -= cpus
+    times, free, steps = profiles.time[cluster], profiles.free[cluster], profiles.steps[cluster]
+    profiles.steps[cluster] = occupy(times, free, 0, steps, start, end, cpus)
 
 
 @jit
 def earliest(profiles: Profiles, cluster: int, now: float, time: float, cpus: int) -> float:
     """Return the first start, not before now, at which processors are free for so long; ``inf`` for never."""
-    count = profiles.steps[cluster]
-    i = 0
-    while i < count:
-        if profiles.free[cluster, i] < cpus or (i + 1 < count and profiles.time[cluster, i + 1] <= now):
-            i += 1
-            continue
-        start = max(now, profiles.time[cluster, i])
-        j = i + 1
-        while j < count and profiles.time[cluster, j] < start + time and profiles.free[cluster, j] >= cpus:
-            j += 1
-        if j == count or profiles.time[cluster, j] >= start + time:
-            return float(start)
-        i = j + 1
-    return np.inf
+    times, free, steps = profiles.time[cluster], profiles.free[cluster], profiles.steps[cluster]
+    return earliest_start(times, free, 0, steps, now, cpus, time, np.inf, np.inf)
