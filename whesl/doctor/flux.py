@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from whesl.doctor.probe_runner import Finding, State, ask, version_tuple
+from whesl.doctor.probe_runner import Finding, State, ask, one, version_tuple
 
 GROUP = "resource managers"
 # What the tests are run with; see docs/flux.md.
@@ -28,27 +28,23 @@ def commands() -> list[Finding]:
     """Look for the flux command and its version."""
     answer = ask("flux", "--version")
     if answer is None:
-        return [Finding(state=State.MISSING, detail="no flux command is on PATH")]
+        return one(State.MISSING, "no flux command is on PATH")
     version = version_of(answer.output)
     if answer.status != 0 or not version:
-        return [
-            Finding(
-                state=answer.bad,
-                detail=f"flux --version: {answer.why or 'tells no version'}",
-                advice="load the Flux module again, or ask the site",
-            )
-        ]
+        return one(
+            answer.bad,
+            f"flux --version: {answer.why or 'tells no version'}",
+            "load the Flux module again, or ask the site",
+        )
     tested = ".".join(map(str, TESTED))
     if version_tuple(version)[:2] < TESTED:
-        return [
-            Finding(
-                state=State.WARN,
-                version=version,
-                detail=f"older than {tested}, which WHESL is tested with",
-                advice="see docs/flux.md; use a newer flux-core if anything about nodes or exceptions fails",
-            )
-        ]
-    return [Finding(state=State.OK, version=version)]
+        return one(
+            State.WARN,
+            f"older than {tested}, which WHESL is tested with",
+            "see docs/flux.md; use a newer flux-core if anything about nodes or exceptions fails",
+            version=version,
+        )
+    return one(State.OK, version=version)
 
 
 def version_of(text: str) -> str:
@@ -68,24 +64,18 @@ def instance() -> list[Finding]:
     if answer.status == 0:
         parent = ask("flux", "getattr", "instance-level")
         level = parent.output.strip() if parent is not None and parent.status == 0 else "?"
-        return [
-            Finding(state=State.OK, detail=f"{answer.output.strip()} nodes, level {level} (the first is 0)")
-        ]
+        return one(State.OK, f"{answer.output.strip()} nodes, level {level} (the first is 0)")
     if os.environ.get("FLUX_URI"):
-        return [
-            Finding(
-                state=State.FAILED,
-                detail=f"FLUX_URI is set, but its broker does not answer: {answer.why}",
-                advice="unset FLUX_URI, or start a new shell: that instance has ended",
-            )
-        ]
-    return [
-        Finding(
-            state=State.MISSING,
-            detail="this shell is in none, and there is no instance of the system",
-            advice="flux start, or flux alloc inside another instance",
+        return one(
+            State.FAILED,
+            f"FLUX_URI is set, but its broker does not answer: {answer.why}",
+            "unset FLUX_URI, or start a new shell: that instance has ended",
         )
-    ]
+    return one(
+        State.MISSING,
+        "this shell is in none, and there is no instance of the system",
+        "flux start, or flux alloc inside another instance",
+    )
 
 
 def bindings() -> list[Finding]:
@@ -98,18 +88,16 @@ def bindings() -> list[Finding]:
         last = (answer.error.strip().splitlines() or [answer.why])[-1].rpartition("Error: ")[2]
         why = f"flux python cannot import flux: {last[:200] or answer.why}"
         advice = "install the Python bindings of this very flux-core, with cffi and pyyaml"
-        return [Finding(state=answer.bad, detail=why, advice=advice)]
+        return one(answer.bad, why, advice)
     version, *lacking = answer.output.split() or ["?"]
     detail = f"flux python runs Python {version}"
     if lacking:
-        return [
-            Finding(
-                state=State.WARN,
-                detail=f"{detail}; without {', '.join(lacking)}: Flux is asked every few seconds",
-                advice="a newer flux-core tells of lost nodes and exceptions as they happen",
-            )
-        ]
-    return [Finding(state=State.OK, detail=detail)]
+        return one(
+            State.WARN,
+            f"{detail}; without {', '.join(lacking)}: Flux is asked every few seconds",
+            "a newer flux-core tells of lost nodes and exceptions as they happen",
+        )
+    return one(State.OK, detail)
 
 
 def placement() -> list[Finding]:
@@ -129,15 +117,13 @@ def _installed() -> list[Finding]:
     named = next((line.partition("=")[2].strip() for line in lines if line.startswith("module =")), "")
     name = "Flux placement, installed"
     if Path(named.strip('"')).is_file():
-        return [Finding(name=name, state=State.OK, detail=str(file))]
-    return [
-        Finding(
-            name=name,
-            state=State.FAILED,
-            detail=f"{file} names {named or 'no module'}, which is not there: no instance starts with it",
-            advice="whesl placement remove --flux, or install it again",
-        )
-    ]
+        return one(State.OK, str(file), name=name)
+    return one(
+        State.FAILED,
+        f"{file} names {named or 'no module'}, which is not there: no instance starts with it",
+        "whesl placement remove --flux, or install it again",
+        name=name,
+    )
 
 
 def _loaded() -> list[Finding]:
@@ -151,20 +137,14 @@ def _loaded() -> list[Finding]:
         mode, predictor, problem = said["mode"], said["predictor"], said["problem"]
         placed, differently, failed = said["placed"], said["differently"], said["failed"]
     except (ValueError, KeyError, TypeError):
-        return [
-            Finding(
-                name=name,
-                state=State.WARN,
-                detail="the module is there without predictions: Flux's own order",
-                advice="`flux dmesg` says what is missing; whesl placement load --flux FILE",
-            )
-        ]
+        return one(
+            State.WARN,
+            "the module is there without predictions: Flux's own order",
+            "`flux dmesg` says what is missing; whesl placement load --flux FILE",
+            name=name,
+        )
     detail = f"mode {mode}, {placed} jobs placed, {differently} of them differently"
     if problem or failed:
         why = problem or f"{failed} choices failed, see `flux dmesg`"
-        return [
-            Finding(
-                name=name, state=State.WARN, detail=f"{detail}; {why}", advice="see the predictions' file"
-            )
-        ]
-    return [Finding(name=name, state=State.OK, detail=f"{detail}, by {predictor}")]
+        return one(State.WARN, f"{detail}; {why}", "see the predictions' file", name=name)
+    return one(State.OK, f"{detail}, by {predictor}", name=name)

@@ -13,7 +13,7 @@ from inotify_simple import INotify, flags
 
 from whesl.coordinator.client.start import running
 from whesl.coordinator.json_views import unreachable_managers
-from whesl.doctor.probe_runner import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask, one
 from whesl.locking.mounts import mount_of
 from whesl.model import home as places
 from whesl.model.errors import WheslError
@@ -44,23 +44,19 @@ def inotify() -> list[Finding]:
             finally:
                 tried.close()
     except OSError as error:
-        return [
-            Finding(
-                state=State.WARN,
-                detail=f"cannot be used ({error.strerror}); {limits}; logs are polled instead",
-                advice="end what watches many files, or have fs.inotify.max_user_instances raised",
-            )
-        ]
+        return one(
+            State.WARN,
+            f"cannot be used ({error.strerror}); {limits}; logs are polled instead",
+            "end what watches many files, or have fs.inotify.max_user_instances raised",
+        )
     few = (watches is not None and watches < FEW_WATCHES) or (
         instances is not None and instances < FEW_INSTANCES
     )
-    return [
-        Finding(
-            state=State.WARN if few else State.OK,
-            detail=limits + ("; what does not fit is polled" if few else ""),
-            advice="have fs.inotify.max_user_watches raised for many tasks on one node" if few else "",
-        )
-    ]
+    return one(
+        State.WARN if few else State.OK,
+        limits + ("; what does not fit is polled" if few else ""),
+        "have fs.inotify.max_user_watches raised for many tasks on one node" if few else "",
+    )
 
 
 def _limit(name: str) -> int | None:
@@ -78,13 +74,9 @@ def namespaces() -> list[Finding]:
     """Try user namespaces, which only WHESL's own tests and demonstrations use."""
     answer = ask("unshare", "--user", "--map-root-user", "true")
     if answer is not None and answer.status == 0:
-        return [Finding(state=State.OK)]
+        return one(State.OK)
     why = "no unshare command" if answer is None else answer.why
-    return [
-        Finding(
-            state=State.MISSING, detail=f"{why}; only tests with nodes and file systems of their own use them"
-        )
-    ]
+    return one(State.MISSING, f"{why}; only tests with nodes and file systems of their own use them")
 
 
 # Where WHESL keeps its files -------------------------------------------------------------------------
@@ -103,38 +95,22 @@ def home() -> list[Finding]:
         present = present.parent
     advice = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
     if problem := _private(path) if present == path else _makeable(path, present):
-        return [Finding(state=State.FAILED, detail=problem[0], advice=problem[1])]
+        return one(State.FAILED, *problem)
     if problem := _private(places.keys(path)):
-        return [Finding(name="keys", state=State.FAILED, detail=problem[0], advice=problem[1])]
+        return one(State.FAILED, *problem, name="keys")
     free = shutil.disk_usage(present).free
     kind = file_system(present)
     detail = f"{path} ({kind}), {free / 1e9:.1f} GB free"
     if present != path:
         detail += "; made at first use"
     if free < LITTLE_ROOM:
-        return [
-            Finding(
-                state=State.WARN, detail=detail, advice=f"make room: a full disk stops journals; or {advice}"
-            )
-        ]
+        return one(State.WARN, detail, f"make room: a full disk stops journals; or {advice}")
     if above := _exchangeable(present):
-        return [
-            Finding(
-                state=State.WARN,
-                detail=f"{detail}; other users can exchange it, since {above}",
-                advice=advice,
-            )
-        ]
+        return one(State.WARN, f"{detail}; other users can exchange it, since {above}", advice)
     cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
     if kind in _LOCAL and cluster and not os.environ.get("WHESL_LOCAL"):
-        return [
-            Finding(
-                state=State.WARN,
-                detail=f"{detail}; this is a file system of this machine alone",
-                advice=advice,
-            )
-        ]
-    return [Finding(state=State.OK, detail=detail)]
+        return one(State.WARN, f"{detail}; this is a file system of this machine alone", advice)
+    return one(State.OK, detail)
 
 
 def _private(path: Path) -> tuple[str, str] | None:
@@ -189,32 +165,30 @@ def interpreter() -> list[Finding]:
     kind = file_system(Path(sys.executable))
     cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
     if kind in _SHARED or not cluster or os.environ.get("WHESL_LOCAL"):
-        return [Finding(state=State.OK, detail=f"{sys.executable} ({kind})")]
-    return [
-        Finding(
-            state=State.WARN,
-            detail=f"{sys.executable} ({kind}): agents on other nodes start this very path",
-            advice="install WHESL on a file system that the nodes share, or at the same path on each node",
-        )
-    ]
+        return one(State.OK, f"{sys.executable} ({kind})")
+    return one(
+        State.WARN,
+        f"{sys.executable} ({kind}): agents on other nodes start this very path",
+        "install WHESL on a file system that the nodes share, or at the same path on each node",
+    )
 
 
 def coordinator() -> list[Finding]:
     """Look whether the coordinator runs; it is started when it is needed."""
     path = home_path()
     if not places.coordinator(path).is_dir():
-        return [Finding(state=State.OK, detail="never started; whesl run starts it")]
+        return one(State.OK, "never started; whesl run starts it")
     try:
         health = running(path, timeout=1.5)
     except (WheslError, OSError, msgspec.MsgspecError) as error:
         detail = f"cannot be asked: {error}"
         advice = "whesl coordinator stop, then start"
-        return [Finding(state=State.FAILED, detail=detail, advice=advice)]
+        return one(State.FAILED, detail, advice)
     if health is None:
-        return [Finding(state=State.OK, detail="does not run; whesl run starts it")]
+        return one(State.OK, "does not run; whesl run starts it")
     detail = f"process {health.get('pid')} on {health.get('host')}, {health.get('tasks')} tasks"
     if silent := unreachable_managers(health):
         advice = "whesl cancel TASK ends a task whose job has surely ended; others wait for the manager"
         detail = f"{detail}; {'; '.join(silent)}"
-        return [Finding(state=State.WARN, detail=detail, advice=advice)]
-    return [Finding(state=State.OK, detail=detail)]
+        return one(State.WARN, detail, advice)
+    return one(State.OK, detail)

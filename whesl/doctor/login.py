@@ -9,7 +9,7 @@ import resource
 from pathlib import Path
 
 from whesl.coordinator import file_limit
-from whesl.doctor.probe_runner import Finding, State
+from whesl.doctor.probe_runner import Finding, State, one
 from whesl.model.errors import UsageError
 from whesl.wire.allowed_ports import PORTS_VARIABLE, allowed
 
@@ -29,16 +29,14 @@ def open_files() -> list[Finding]:
     """Look how many isolators a coordinator could be connected with here: each is one open file."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
-        return [Finding(state=State.OK, detail="no limit")]
+        return one(State.OK, "no limit")
     most = max(hard - file_limit.RESERVED, 0)
     few = most < file_limit.FEW
-    return [
-        Finding(
-            state=State.WARN if few else State.OK,
-            detail=f"at most {hard}: a coordinator serves {most} running tasks at once",
-            advice=file_limit.advice(most) if few else "",
-        )
-    ]
+    return one(
+        State.WARN if few else State.OK,
+        f"at most {hard}: a coordinator serves {most} running tasks at once",
+        file_limit.advice(most) if few else "",
+    )
 
 
 def limits() -> list[Finding]:
@@ -59,13 +57,11 @@ def limits() -> list[Finding]:
         told.append(f"{processes} processes and threads")
         if processes < FEW_PROCESSES:
             advice.append("coordinator, whesl run and a workflow manager are some 30 threads")
-    return [
-        Finding(
-            state=State.WARN if advice else State.OK,
-            detail=", ".join(told) or "none on memory, processor time and processes",
-            advice=f"{'; '.join(advice)} ({PAGE})" if advice else "",
-        )
-    ]
+    return one(
+        State.WARN if advice else State.OK,
+        ", ".join(told) or "none on memory, processor time and processes",
+        f"{'; '.join(advice)} ({PAGE})" if advice else "",
+    )
 
 
 def _group_limit(name: str) -> int | None:
@@ -95,19 +91,17 @@ def sessions() -> list[Finding]:
     kills = settings.get("KillUserProcesses", "no").lower() in ("1", "yes", "true", "on")
     only, spared = settings.get("KillOnlyUsers", "").split(), settings.get("KillExcludeUsers", "root").split()
     if not kills or user in spared or (only and user not in only):
-        return [Finding(state=State.OK, detail="what runs outlives a log-out")]
+        return one(State.OK, "what runs outlives a log-out")
     lingers = (_LINGER / user).exists()
-    return [
-        Finding(
-            state=State.WARN,
-            detail="a log-out ends all that the session has started, nohup, screen and tmux too "
-            "(KillUserProcesses=yes); tasks go on",
-            advice=(
-                ("" if lingers else "loginctl enable-linger; ")
-                + f"systemd-run --user whesl coordinator start --foreground ({PAGE})"
-            ),
-        )
-    ]
+    return one(
+        State.WARN,
+        "a log-out ends all that the session has started, nohup, screen and tmux too "
+        "(KillUserProcesses=yes); tasks go on",
+        (
+            ("" if lingers else "loginctl enable-linger; ")
+            + f"systemd-run --user whesl coordinator start --foreground ({PAGE})"
+        ),
+    )
 
 
 def _logind() -> dict[str, str]:
@@ -142,8 +136,8 @@ def ports() -> list[Finding]:
     try:
         chosen = allowed(os.environ)
     except UsageError as error:
-        return [Finding(name=PORTS_VARIABLE, state=State.FAILED, detail=error.message, advice=error.hint)]
+        return one(State.FAILED, error.message, error.hint, name=PORTS_VARIABLE)
     if chosen is None:
         return []
     detail = f"{len(chosen)} ports, {chosen[0]} to {chosen[-1]}: one for each user's coordinator on this host"
-    return [Finding(name=PORTS_VARIABLE, state=State.OK, detail=detail)]
+    return one(State.OK, detail, name=PORTS_VARIABLE)

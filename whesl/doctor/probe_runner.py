@@ -47,6 +47,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     advice: str = ""
 
 
+def one(
+    state: State, detail: str = "", advice: str = "", *, version: str = "", name: str = ""
+) -> list[Finding]:
+    """Return the only finding of a probe."""
+    return [Finding(name=name, state=state, version=version, detail=detail, advice=advice)]
+
+
 Probe = Callable[[], list[Finding]]
 
 

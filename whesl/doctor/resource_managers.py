@@ -6,7 +6,7 @@ import os
 import shutil
 from collections import Counter
 
-from whesl.doctor.probe_runner import Answer, Finding, State, ask, version_tuple
+from whesl.doctor.probe_runner import Answer, Finding, State, ask, one, version_tuple
 from whesl.local import protocol
 from whesl.local.cluster_directory import Cluster
 from whesl.model.errors import WheslError
@@ -22,38 +22,28 @@ def slurm() -> list[Finding]:
     """Look for Slurm's commands, their version, and whether slurmctld answers them."""
     there = [name for name in _NEEDED if shutil.which(name)]
     if not there:
-        return [Finding(state=State.MISSING, detail="no command of Slurm is on PATH")]
+        return one(State.MISSING, "no command of Slurm is on PATH")
     if lacking := [name for name in _NEEDED if name not in there]:
-        return [
-            Finding(
-                state=State.FAILED,
-                detail=f"not on PATH: {', '.join(lacking)}",
-                advice="load the Slurm module, or install Slurm's client commands completely",
-            )
-        ]
+        return one(
+            State.FAILED,
+            f"not on PATH: {', '.join(lacking)}",
+            "load the Slurm module, or install Slurm's client commands completely",
+        )
     told = ask("sinfo", "--version")
     version = told.output.split()[-1] if told is not None and told.status == 0 and told.output.split() else ""
     nodes = ask("sinfo", "--noheader", "--Node", "--format=%N %T")
     assert nodes is not None
     if nodes.status != 0 and "denied" in nodes.why.lower():
-        return [
-            Finding(state=State.OK, version=version, detail="answers, and shows users no nodes (PrivateData)")
-        ]
+        return one(State.OK, "answers, and shows users no nodes (PrivateData)", version=version)
     if nodes.status != 0:
-        return [
-            Finding(
-                state=State.FAILED,
-                version=version,
-                detail=f"slurmctld does not answer: {nodes.why}",
-                advice="scontrol ping; is SLURM_CONF right, and is this host allowed to ask?",
-            )
-        ]
+        return one(
+            State.FAILED,
+            f"slurmctld does not answer: {nodes.why}",
+            "scontrol ping; is SLURM_CONF right, and is this host allowed to ask?",
+            version=version,
+        )
     if version and version_tuple(version)[:2] < LEAST_SLURM:
-        return [
-            Finding(
-                state=State.FAILED, version=version, detail="older than 22.05", advice="use whesl exec only"
-            )
-        ]
+        return one(State.FAILED, "older than 22.05", "use whesl exec only", version=version)
     rows = {
         words[0]: words[1].rstrip("*~#!%$@+^-")
         for line in nodes.output.splitlines()
@@ -61,7 +51,7 @@ def slurm() -> list[Finding]:
     }
     states = ", ".join(f"{count} {state}" for state, count in sorted(Counter(rows.values()).items()))
     inside = f"; this is job {os.environ['SLURM_JOB_ID']}" if os.environ.get("SLURM_JOB_ID") else ""
-    return [Finding(state=State.OK, version=version, detail=f"{len(rows)} nodes: {states}{inside}")]
+    return one(State.OK, f"{len(rows)} nodes: {states}{inside}", version=version)
 
 
 def local() -> list[Finding]:
@@ -69,22 +59,20 @@ def local() -> list[Finding]:
     cluster = Cluster.of(os.environ)
     if not os.path.exists(cluster.join("settings.json")):  # noqa: PTH110  # the room's paths are texts
         detail = "embedded, not started"
-        return [Finding(state=State.OK, detail=detail)]
+        return one(State.OK, detail)
     try:
         limits = {"patience": _LOCAL_PATIENCE, "timeout": _LOCAL_PATIENCE}
         answer = cluster.ask(protocol.ListNodes(), protocol.Nodes, **limits)
     except WheslError as error:
         # A cluster that was stopped is no defect; one that this shell is set up for should be there.
         meant = bool(os.environ.get("WHESL_LOCAL"))
-        return [
-            Finding(
-                state=State.FAILED if meant else State.OK,
-                detail=f"WHESL_LOCAL names {cluster.path}: {error.message}" if meant else "embedded, stopped",
-                advice="whesl local start, or unset WHESL_LOCAL" if meant else "",
-            )
-        ]
+        return one(
+            State.FAILED if meant else State.OK,
+            f"WHESL_LOCAL names {cluster.path}: {error.message}" if meant else "embedded, stopped",
+            "whesl local start, or unset WHESL_LOCAL" if meant else "",
+        )
     detail = f"{len(answer.nodes)} virtual nodes run in {cluster.path}"
-    return [Finding(state=State.OK, detail=detail)]
+    return one(State.OK, detail)
 
 
 def launchers() -> list[Finding]:
@@ -99,7 +87,7 @@ def launchers() -> list[Finding]:
     if not found and not shutil.which("flux"):
         detail = "neither srun nor mpirun is on PATH: programs run on one node only"
         advice = "load the MPI module that your program was built with"
-        return [Finding(state=State.MISSING, detail=detail, advice=advice)]
+        return one(State.MISSING, detail, advice)
     return found
 
 

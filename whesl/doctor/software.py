@@ -9,7 +9,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from whesl.doctor.probe_runner import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask, one
 
 GROUP = "software"
 LEAST_PYTHON = (3, 10)
@@ -26,14 +26,12 @@ _PTRACE = Path("/proc/sys/kernel/yama/ptrace_scope")
 def python() -> list[Finding]:
     """Look at the interpreter."""
     good = sys.version_info >= LEAST_PYTHON
-    return [
-        Finding(
-            state=State.OK if good else State.FAILED,
-            version=platform.python_version(),
-            detail=sys.executable,
-            advice="" if good else "WHESL needs Python 3.10 or newer",
-        )
-    ]
+    return one(
+        State.OK if good else State.FAILED,
+        sys.executable,
+        "" if good else "WHESL needs Python 3.10 or newer",
+        version=platform.python_version(),
+    )
 
 
 def libraries() -> list[Finding]:
@@ -41,13 +39,11 @@ def libraries() -> list[Finding]:
     try:
         required = metadata.requires("whesl") or []
     except metadata.PackageNotFoundError:
-        return [
-            Finding(
-                state=State.WARN,
-                detail="WHESL is not installed as a package, so what it needs is not known",
-                advice="pip install whesl",
-            )
-        ]
+        return one(
+            State.WARN,
+            "WHESL is not installed as a package, so what it needs is not known",
+            "pip install whesl",
+        )
     found: list[str] = []
     missing: list[Finding] = []
     for requirement in required:
@@ -67,7 +63,7 @@ def libraries() -> list[Finding]:
             )
     if missing:
         return missing
-    return [Finding(state=State.OK, detail=", ".join(found))]
+    return one(State.OK, ", ".join(found))
 
 
 def engine() -> list[Finding]:
@@ -77,20 +73,10 @@ def engine() -> list[Finding]:
     for package, program in _ENGINES.items():
         answer = ask(sys.executable, "-c", program)
         if answer is not None and answer.status == 0:
-            return [
-                Finding(
-                    state=State.OK,
-                    version=installed(package),
-                    detail="; not the faster ".join([package, *why]),
-                )
-            ]
+            return one(State.OK, "; not the faster ".join([package, *why]), version=installed(package))
         late = late or (answer is not None and answer.late)
         why.append(f"{package}: {answer.why.rpartition('Error: ')[2] if answer is not None else 'no Python'}")
-    return [
-        Finding(
-            state=State.WARN if late else State.FAILED, detail="; ".join(why), advice="pip install google-re2"
-        )
-    ]
+    return one(State.WARN if late else State.FAILED, "; ".join(why), "pip install google-re2")
 
 
 def installed(package: str) -> str:
@@ -109,20 +95,16 @@ def stacks() -> list[Finding]:
     except (OSError, ValueError):
         scope = 0
     if not tools:
-        return [
-            Finding(
-                state=State.MISSING,
-                detail="neither py-spy nor gdb is on PATH: of a hung program only the kernel's view is kept",
-                advice="pip install py-spy",
-            )
-        ]
+        return one(
+            State.MISSING,
+            "neither py-spy nor gdb is on PATH: of a hung program only the kernel's view is kept",
+            "pip install py-spy",
+        )
     if scope > 0:
-        return [
-            Finding(
-                state=State.WARN,
-                detail=f"{', '.join(tools)}, but the kernel lets only root look into other processes"
-                f" (ptrace_scope {scope})",
-                advice="have kernel.yama.ptrace_scope set to 0 on compute nodes, or do without these stacks",
-            )
-        ]
-    return [Finding(state=State.OK, detail=", ".join(tools))]
+        return one(
+            State.WARN,
+            f"{', '.join(tools)}, but the kernel lets only root look into other processes"
+            f" (ptrace_scope {scope})",
+            "have kernel.yama.ptrace_scope set to 0 on compute nodes, or do without these stacks",
+        )
+    return one(State.OK, ", ".join(tools))

@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from whesl.doctor.probe_runner import Finding, State, ask
+from whesl.doctor.probe_runner import Finding, State, ask, one
 from whesl.doctor.software import installed
 
 GROUP = "workflow managers"
@@ -23,17 +23,17 @@ def maestro() -> list[Finding]:
     program = program or shutil.which("maestro")
     if program is None:
         detail = f"maestrowf {version} is installed, but no maestro command is on PATH" if version else ""
-        return [Finding(state=State.MISSING, detail=detail, advice="pip install 'whesl[maestro]'")]
+        return one(State.MISSING, detail, "pip install 'whesl[maestro]'")
     if not version:
         answer = ask(program, "--version")
         words = answer.output.split() if answer is not None and answer.status == 0 else []
         version = words[-1] if words else ""
-    return [Finding(state=State.OK, version=version, detail=program)]
+    return one(State.OK, program, version=version)
 
 
 def batch() -> list[Finding]:
     """Batch scripts need nothing but a resource manager."""
-    return [Finding(state=State.OK, detail="sbatch scripts as they are")]
+    return one(State.OK, "sbatch scripts as they are")
 
 
 def snakemake() -> list[Finding]:
@@ -58,7 +58,7 @@ def nextflow() -> list[Finding]:
     except OSError:
         match = None
     version = match.group(1).decode() if match else ""
-    return [Finding(state=State.OK, version=version, detail=_NO_ADAPTER)]
+    return one(State.OK, _NO_ADAPTER, version=version)
 
 
 def _other(name: str, package: str, command: str) -> list[Finding]:
@@ -69,4 +69,4 @@ def _other(name: str, package: str, command: str) -> list[Finding]:
             return []
         # Its imports may take longer than we wait; that it is there is known anyway.
         version = answer.output.split()[-1] if answer.status == 0 and answer.output.split() else ""
-    return [Finding(name=name, state=State.OK, version=version, detail=_NO_ADAPTER)]
+    return one(State.OK, _NO_ADAPTER, name=name, version=version)
