@@ -9,12 +9,16 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from whesl.local.protocol import AnyMessage, Message
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
+
+if TYPE_CHECKING:
+    from selectors import BaseSelector
 
 MAX_LINE = 64 * 1024 * 1024
 NO_SOCKET = 0.3  # seconds
@@ -101,6 +105,16 @@ class Channel:
         self.closed = True
         with contextlib.suppress(OSError):
             self.socket.close()
+
+
+def watch_writing(selector: BaseSelector, channel: Channel) -> None:
+    """Let a selector that reads a connection also tell when more can be sent, as long as something waits."""
+    from selectors import EVENT_READ, EVENT_WRITE  # not for the commands, which select by themselves
+
+    key = selector.get_key(channel)
+    events = EVENT_READ | (EVENT_WRITE if channel.outgoing else 0)
+    if key.events != events:
+        selector.modify(channel, events, key.data)
 
 
 class Directory:

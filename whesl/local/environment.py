@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 
 from whesl.rjms.hostlist import compress
+from whesl.rjms.slurm.attempt_environment import compress_counts
 from whesl.scheduling.records import Job, Settings, Step
 
 CLUSTER = "WHESL_LOCAL_CLUSTER"
@@ -42,12 +42,6 @@ _OWN = (
 )
 
 
-def counts(values: Sequence[int]) -> str:
-    """Return numbers per node as SLURM_TASKS_PER_NODE has them: ``2(x3),1``."""
-    runs = [(value, len(list(same))) for value, same in groupby(values)]
-    return ",".join(f"{value}(x{times})" if times > 1 else str(value) for value, times in runs)
-
-
 def cleaned(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without what an enclosing job put into it."""
     return {name: value for name, value in environ.items() if not name.startswith(_OWN)}
@@ -61,8 +55,8 @@ def node_set(nodes: Sequence[str], cpus: Sequence[int], tasks: Sequence[int]) ->
         "SLURM_NODELIST": listed,
         "SLURM_JOB_NUM_NODES": str(len(nodes)),
         "SLURM_NNODES": str(len(nodes)),
-        "SLURM_JOB_CPUS_PER_NODE": counts(cpus),
-        "SLURM_TASKS_PER_NODE": counts(tasks),
+        "SLURM_JOB_CPUS_PER_NODE": compress_counts(cpus),
+        "SLURM_TASKS_PER_NODE": compress_counts(tasks),
     }
 
 
@@ -152,11 +146,11 @@ def of_step(step: Step, job: Job, cpus: Mapping[str, int], base: Mapping[str, st
         "SLURM_STEP_NODELIST": compress(nodes),
         "SLURM_STEP_NUM_NODES": str(len(nodes)),
         "SLURM_STEP_NUM_TASKS": str(sum(tasks)),
-        "SLURM_STEP_TASKS_PER_NODE": counts(tasks),
+        "SLURM_STEP_TASKS_PER_NODE": compress_counts(tasks),
         "SLURM_NTASKS": str(sum(tasks)),
         "SLURM_NPROCS": str(sum(tasks)),
         "SLURM_NNODES": str(len(nodes)),
-        "SLURM_TASKS_PER_NODE": counts(tasks),
+        "SLURM_TASKS_PER_NODE": compress_counts(tasks),
         "SLURM_CPUS_ON_NODE": str(cpus[nodes[0]]),
     }
     return result

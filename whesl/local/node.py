@@ -22,7 +22,7 @@ import uuid
 from collections.abc import Callable
 
 from whesl.local import process_lookup, protocol
-from whesl.local.channel import Channel, ChannelClosedError
+from whesl.local.channel import Channel, ChannelClosedError, watch_writing
 from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.tasks import Incarnation, LocalStep, Runner, Task
 from whesl.locking import takeover_lock
@@ -358,22 +358,17 @@ class NodeDaemon:
         if self._server is not None:
             try:
                 self._server.flush()
-                self._watch_writing(self._server, self._from_server)
+                watch_writing(self._selector, self._server)
             except ChannelClosedError:
                 self._lose_server()
         for channel, step in list(self._clients.items()):
             try:
                 channel.flush()
-                self._watch_writing(channel, self._selector.get_key(channel).data)
+                watch_writing(self._selector, channel)
             except ChannelClosedError:
                 self._lose_client(channel)
             if step is not None:
                 self._runner.balance(step)
-
-    def _watch_writing(self, channel: Channel, callback: Callable[[], None]) -> None:
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.outgoing else 0)
-        if self._selector.get_key(channel).events != events:
-            self._selector.modify(channel, events, callback)
 
 
 def _step_note(step: LocalStep, node: str, note: str) -> str:

@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 
-from whesl.local.channel import Channel, ChannelClosedError
+from whesl.local.channel import Channel, ChannelClosedError, watch_writing
 from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.request_handler import Service
 from whesl.local.store import Store
@@ -105,9 +105,7 @@ class Server:
             except ChannelClosedError:
                 lost.append(channel)
                 continue
-            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.outgoing else 0)
-            if self._selector.get_key(channel).events != events:
-                self._selector.modify(channel, events, channel)
+            watch_writing(self._selector, channel)
         for channel in lost:
             self._lose(channel, now)
         if lost:

@@ -47,7 +47,7 @@ def compress(names: Iterable[str]) -> str:
 
     def close() -> None:
         if group is not None:
-            body = _ranges(numbers)
+            body = ranges(numbers)
             entries.append(group[0] + (f"[{body}]" if len(numbers) > 1 else body) + group[1])
 
     for name in names:
@@ -69,10 +69,10 @@ def compress(names: Iterable[str]) -> str:
     return ",".join(entries)
 
 
-def _ranges(numbers: list[str]) -> str:
+def ranges(numbers: list[str]) -> str:
     """Return ``01-03,7`` for digits in order; the width of each number is kept."""
     parts: list[str] = []
-    first = last = numbers[0]
+    first = last = numbers[0] if numbers else ""
     for number in [*numbers[1:], ""]:
         if number and number == str(int(last) + 1).zfill(len(last)):
             last = number

@@ -91,9 +91,7 @@ class StepTable:
         """A node of a step was lost; its tasks count as killed."""
         if node not in step.open_nodes:
             return []
-        left = tuple(name for name in step.open_nodes if name != node)
-        lost = (*step.lost, node)
-        return self._put(replace(step, open_nodes=left, lost=lost, code=max(step.code, KILLED)), now)
+        return self.node_done(replace(step, lost=(*step.lost, node)), node, KILLED, now)
 
     def cancel(self, step: Step) -> list[Action]:
         """Kill a step on all its nodes."""

@@ -83,13 +83,7 @@ def reordered(words: Sequence[Lexeme]) -> Repair | None:
 
 def accepts(words: Iterable[Lexeme], state: int | None = None) -> bool:
     """Whether words are a statement, or its rest from a state on."""
-    walk = automaton()
-    at = walk.start if state is None else state
-    for word in words:
-        at = walk.step(at, word.type, word.text)
-        if at == walk.DEAD:
-            return False
-    return walk.ends(at)
+    return automaton().ends(_after(words, state))
 
 
 def after_known(words: Sequence[Lexeme]) -> int:
@@ -103,9 +97,9 @@ def after_known(words: Sequence[Lexeme]) -> int:
     return len(words)
 
 
-def _after(words: Iterable[Lexeme]) -> int:
+def _after(words: Iterable[Lexeme], state: int | None = None) -> int:
     walk = automaton()
-    state = walk.start
+    state = walk.start if state is None else state
     for word in words:
         state = walk.step(state, word.type, word.text)
     return state

@@ -15,10 +15,11 @@ import time
 from collections.abc import Callable
 
 from whesl.local import protocol
-from whesl.local.channel import Channel, ChannelClosedError
+from whesl.local.channel import Channel, ChannelClosedError, watch_writing
 from whesl.local.cluster_directory import SERVER, Cluster
 from whesl.local.commands.output_sinks import Sinks
 from whesl.model.errors import RefusedError
+from whesl.rjms.hostlist import ranges
 from whesl.scheduling.records import Job, Step, StepWish
 from whesl.scheduling.steps import KILLED
 
@@ -175,7 +176,9 @@ class StepClient:
                 elif isinstance(message, protocol.StepDone):
                     self._over(remote)
             for text, tasks in exits.items():
-                listed = f"task{'s' if len(tasks) > 1 else ''} {_ranges(tasks)}"
+                listed = (
+                    f"task{'s' if len(tasks) > 1 else ''} {ranges([str(task) for task in sorted(tasks)])}"
+                )
                 say(f"error: {remote.name}: {listed}: {text}")
             if exits and self._kill_on_bad_exit and not self._terminated:
                 say(f"launch/slurm: _step_signal: Terminating StepId={self._name()}")
@@ -193,16 +196,14 @@ class StepClient:
 
     def _silent(self, remote: Remote) -> None:
         """The connection broke before the tasks' end was told: the node died, or will be said to have."""
-        if remote.channel is not None:
-            self._selector.unregister(remote.channel)
-            remote.channel.close()
-            remote.channel = None
-        remote.untaken = 0
-        self._resume_input()
+        self._close(remote)
         self._judge(remote)
 
     def _over(self, remote: Remote) -> None:
         remote.over = True
+        self._close(remote)
+
+    def _close(self, remote: Remote) -> None:
         remote.untaken = 0
         if remote.channel is not None:
             self._selector.unregister(remote.channel)
@@ -345,18 +346,12 @@ class StepClient:
                 except ChannelClosedError:
                     # Its reader notices.
                     channel.outgoing.clear()
-                self._watch_writing(channel)
+                watch_writing(self._selector, channel)
         if self._server is not None:
             try:
                 self._server.flush()
             except ChannelClosedError:
                 self._lose_server()
-
-    def _watch_writing(self, channel: Channel) -> None:
-        key = self._selector.get_key(channel)
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if channel.outgoing else 0)
-        if key.events != events:
-            self._selector.modify(channel, events, key.data)
 
     def _name(self) -> str:
         assert self._step is not None
@@ -387,13 +382,3 @@ def _signals() -> int:
 def _signal_text(number: int) -> str:
     text = signal.strsignal(number) or f"signal {number}"
     return f"{text} (core dumped)" if number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS) else text
-
-
-def _ranges(numbers: list[int]) -> str:
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] + 1 == number:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

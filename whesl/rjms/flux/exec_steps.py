@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.model.errors import UsageError
+from whesl.rjms import hostlist
 from whesl.rjms.port import StepRequest
 from whesl.rjms.step_process import StepProcess
 
@@ -51,13 +52,7 @@ class FluxStep(StepProcess):
 
 def idset(ranks: Sequence[int]) -> str:
     """Return ranks as Flux's commands take them (RFC 22), in order, without repeats."""
-    parts: list[list[int]] = []
-    for rank in sorted(set(ranks)):
-        if parts and rank == parts[-1][1] + 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in parts)
+    return hostlist.ranges([str(rank) for rank in sorted(set(ranks))])
 
 
 def step_command(request: StepRequest, ranks: Mapping[str, int]) -> list[str]:

@@ -13,7 +13,16 @@ from __future__ import annotations
 
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.shims.nodes import HET_SIZE, TOKEN, Nodes
-from whesl.rjms.shims.options import MPI_HOSTFILES, MPI_HOSTS, MPI_RANKFILES, Line, parse_mpi, parse_srun
+from whesl.rjms.shims.options import (
+    MPI_HOSTFILES,
+    MPI_HOSTS,
+    MPI_RANKFILES,
+    Line,
+    joined,
+    parse_mpi,
+    parse_srun,
+    parts,
+)
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
@@ -74,30 +83,15 @@ def rewrite(
 def _srun(
     argv: list[str], nodes: Nodes, environ: Mapping[str, str], read: Callable[[str], str], ordinal: int
 ) -> list[str]:
-    parts = _components(argv)
+    lines = [parse_srun(words) for words in parts(argv)]
     job = environ.get("SLURM_JOB_ID", "")
-    for line in parts:
+    for line in lines:
         if not job or line.has(*UNTOUCHED) or line.value("jobid") not in (None, job):
             return argv
         if line.value("mpi") == "list":
             return argv
-    words: list[str] = []
     used: list[str] = []
-    for number, line in enumerate(parts):
-        words += [":"] if number else []
-        words += _component(line, nodes, environ, read, ordinal, used)
-    return words
-
-
-def _components(argv: list[str]) -> list[Line]:
-    """Return what is between the words ``:`` of a call, each a component with a command (srun(1))."""
-    found: list[list[str]] = [[]]
-    for word in argv:
-        if word == ":":
-            found.append([])
-        else:
-            found[-1].append(word)
-    return [parse_srun(words) for words in found]
+    return joined([_component(line, nodes, environ, read, ordinal, used) for line in lines])
 
 
 def _component(
@@ -273,7 +267,7 @@ def _mpi(
         file_option = f"--{files[0]}" if kind == "openmpi" else f"-{files[0]}"
         first = [file_option, environ["WHESL_HOSTFILE"], *lines[0].without(), *lines[0].rest]
         translated = [first, *([*line.without(), *line.rest] for line in lines[1:])]
-    return [word for index, words in enumerate(translated) for word in ((":", *words) if index else words)]
+    return joined(translated)
 
 
 def _with_rankfiles(
@@ -291,7 +285,7 @@ def _with_rankfiles(
             else:
                 words += option.words
         contexts.append([*words, *line.rest])
-    return [word for index, words in enumerate(contexts) for word in ((":", *words) if index else words)]
+    return joined(contexts)
 
 
 def _rank_line(text: str, nodes: Nodes) -> str:

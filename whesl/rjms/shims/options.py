@@ -157,17 +157,27 @@ MPI_RANKFILES = frozenset({"rankfile", "rf"})  # Open MPI's alone
 MPI_HOSTFILES = {"openmpi": ("hostfile", "machinefile"), "hydra": ("f", "hostfile", "machinefile")}
 
 
+def parts(arguments: Sequence[str]) -> list[list[str]]:
+    """Return what is between the words ``:`` of a call, each a part with a command of its own."""
+    found: list[list[str]] = [[]]
+    for word in arguments:
+        if word == ":":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
+
+
+def joined(found: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words of a call of several parts."""
+    return [word for number, words in enumerate(found) for word in ((":", *words) if number else words)]
+
+
 def parse_mpi(arguments: list[str], flavour: str) -> list[Line]:
     """Return the application contexts of an mpirun or mpiexec (those between ``:``)."""
     table = _MPI_ARGUMENTS[flavour]
     lines: list[Line] = []
-    contexts: list[list[str]] = [[]]
-    for word in arguments:
-        if word == ":":
-            contexts.append([])
-        else:
-            contexts[-1].append(word)
-    for words in contexts:
+    for words in parts(arguments):
         options: list[Option] = []
         index = 0
         while index < len(words) and words[index].startswith("-") and words[index] not in ("-", "--"):
