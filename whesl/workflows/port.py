@@ -17,31 +17,20 @@ from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, Resou
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Workflow, job_matches
+from whesl.workflows.script_wrapping import Wrapping
 
 ENTRY_POINTS = "whesl.workflows"
 
 
-class FluxifyOptions(msgspec.Struct, frozen=True, kw_only=True):
+class FluxifyOptions(Wrapping, frozen=True, kw_only=True):
     """What the wrapped tasks are to know.
 
-    ``program`` is the command that starts WHESL on a compute node, ``spec`` the specification's path,
-    ``home`` WHESL_HOME ('' leaves it to the job's environment), ``spares`` the number of spare nodes of
-    each step that has any. ``inner`` is what runs the tasks' steps (``whesl exec --inner``), and
-    ``own_node`` says whether the isolator's node serves the task too. ``out`` is the directory that the new
+    ``spares`` is the number of spare nodes of each step that has any, ``out`` the directory that the new
     file will stand in, when it is not the old one: what the manager derives from the file's place is then
     written out.
     """
 
-    program: tuple[str, ...]
-    workflow: str
-    spec: str
-    home: str = ""
-    spares: dict[str, int] = {}
-    observe: bool = False
-    inner: str = "auto"
-    own_node: bool = True
-    heartbeat_limit: float | None = None
-    placement: str = ""
+    spares: dict[str, int] = msgspec.field(default_factory=dict)
     out: str = ""
 
 

@@ -12,6 +12,7 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -30,31 +31,46 @@ _CALLS = "1 2 3 4 5"
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "ksh93", "mksh", "zsh", "ash", "busybox"})
 
 
-class TaskCall(msgspec.Struct, frozen=True, kw_only=True):
+class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
+    """What all wrapped tasks of a workflow are told alike.
+
+    ``program`` is the command that starts WHESL on a compute node, ``spec`` the specification's path,
+    ``home`` WHESL_HOME ('' leaves it to the job's environment). ``inner`` is what runs the tasks' steps
+    (``whesl exec --inner``), and ``own_node`` says whether the isolator's node serves the task too.
+    ``heartbeat_limit`` is in seconds, None for the usual one.
+    """
+
+    program: tuple[str, ...]
+    workflow: str
+    spec: str
+    home: str = ""
+    observe: bool = False
+    inner: str = "auto"
+    own_node: bool = True
+    heartbeat_limit: float | None = None
+    placement: str = ""
+
+    def call(self, step: str, **own: Any) -> TaskCall:
+        """Return what the tasks of a step are told, with fields of their own."""
+        alike = {name: getattr(self, name) for name in Wrapping.__struct_fields__}
+        return TaskCall(step=step, **alike, **own)
+
+
+class TaskCall(Wrapping, frozen=True, kw_only=True):
     """What a wrapped script tells ``whesl exec``.
 
     ``instance`` and ``nodes`` may hold the workflow manager's tokens, which it expands later.
     ``instance_expression`` and ``workspace`` are shell words, written as they are. ``arguments``
     passes the outer script's own arguments on. ``tasks`` and ``gpus`` are what the whole job asked for
     before nodes for the spares were added; the script is to see them and not the larger numbers.
-    ``heartbeat_limit`` is in seconds, None for the usual one.
     """
 
-    program: tuple[str, ...]
-    workflow: str
     step: str
-    spec: str
-    home: str = ""
     instance: str = ""
     instance_expression: str = ""
     workspace: str = '"$PWD"'
     nodes: str = ""
     spares: int = 0
-    observe: bool = False
-    inner: str = "auto"
-    own_node: bool = True
-    heartbeat_limit: float | None = None
-    placement: str = ""
     arguments: bool = False
     tasks: str = ""
     gpus: str = ""

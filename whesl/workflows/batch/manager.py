@@ -15,7 +15,6 @@ from whesl.model.workflow import Task, Workflow
 from whesl.workflows.batch import script as scripts
 from whesl.workflows.batch.job_chain import Chain
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
-from whesl.workflows.script_wrapping import TaskCall
 
 
 class Batch:
@@ -62,20 +61,11 @@ class Batch:
         """Return a script with everything below its header wrapped."""
         plain = scripts.unwrap_script(text)
         script = scripts.parse_script(plain, path)
-        call = TaskCall(
-            program=options.program,
-            workflow=options.workflow,
-            step=script.step,
+        call = options.call(
+            script.step,
             # Only inside the job is it known which element of the array this is.
             instance_expression='"$SLURM_ARRAY_TASK_ID"' if script.array else "",
-            spec=options.spec,
-            home=options.home,
             spares=options.spares.get(script.step, 0),
-            observe=options.observe,
-            inner=options.inner,
-            own_node=options.own_node,
-            heartbeat_limit=options.heartbeat_limit,
-            placement=options.placement,
             arguments=True,
             tasks=script.tasks,
             gpus=script.gpus,

@@ -138,22 +138,13 @@ def _call(
             f"step '{step.name}' asks for processes but not for nodes, so no spare node can be added to it"
         )
         spares = 0
-    return script_wrapping.TaskCall(
-        program=options.program,
-        workflow=options.workflow,
-        step=step.name,
+    return options.call(
+        step.name,
         # The labels are those that Maestro joins to the name of each combination.
         instance=".".join(f"$({key}.label)" for key in expansion.parameters[step.name]),
-        spec=options.spec,
-        home=options.home,
         workspace='"$(WORKSPACE)"',
         nodes=str(nodes),
         spares=spares,
-        observe=options.observe,
-        inner=options.inner,
-        own_node=options.own_node,
-        heartbeat_limit=options.heartbeat_limit,
-        placement=options.placement,
         tasks=_tasks(step, found),
     )
 
