@@ -1,4 +1,4 @@
-"""Write docs/lab/checkpoints.md: document 003's evaluation of checkpoint models, run again in minutes.
+"""Write docs/lab/checkpoints.md: the dissertation's evaluation of checkpoint models, run again in minutes.
 
 python tools/checkpoint_evaluation.py --data DIR   (DIR: where lanl/ with the failure records is)
 """
@@ -85,12 +85,12 @@ nodes") or put on the machine "as it is", and meet a node by chance. A plain Sim
 code with the compiled one, gives the same seconds for the same failures, run by run
 (`tests/experiments/ckpt/test_model.py`).
 
-What the document leaves open and this model decides: after a prioritized checkpoint the application
+What the dissertation leaves open and this model decides: after a prioritized checkpoint the application
 computes on until the failure, and loses what it did since; vulnerable nodes write one after the other; a
 prediction in the second phase makes that node next; a migration is aborted by a prediction with a shorter
 lead; a failure before the drain has ended falls back to the checkpoint before; the failure rate starts as
 the distribution's and follows what is observed. Migration costs nothing unless `runtime_share` says so.
-Lead times and the matrix of bandwidths are pictures in the document:
+Lead times and the matrix of bandwidths are pictures in the dissertation:
 `whesl/experiments/ckpt/data/summit.toml` says of each figure whether it is printed, derived or chosen.
 
 ## Failures met in time
