@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event as Flag
@@ -38,10 +38,11 @@ from whesl.cloud.runner.events_and_commands import (
 from whesl.cloud.runner.records import ExecutorState
 from whesl.cloud.runner.sides import Side, final
 from whesl.cloud.transfer.port import Digest
-from whesl.journal import Journal
+from whesl.journal import Journal, JournalError
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 
+PASSING, PATIENCE = ("full", "busy", "input-output"), 3600.0  # reasons for which a journal is waited for
 CALLS = 4  # of each kind at once, for each side
 _Told = tuple[str, str]  # what does not work, and why ('' for what works again)
 
@@ -87,7 +88,8 @@ class Shell:
     def run(self) -> bool:
         """Carry the run to its end; return whether all tasks are done.
 
-        Raises JournalError when nothing can be written down: what runs goes on, and a new call takes it up.
+        Raises JournalError when nothing can be written down, for an hour where that may pass: what runs goes
+        on, and a new call takes it up.
         """
         try:
             self._take(self._core.resume(time.time()))
@@ -118,11 +120,29 @@ class Shell:
     def _take(self, outcome: Outcome) -> None:
         records, commands = outcome
         if records:
-            self._journal.append_many([(r.NAMES[type(one)], one) for one in records], time.time())
+            self._write(records)
         for record in records:
             self._notify(record)
         for command in commands:
             self._carry_out(command)
+
+    def _write(self, records: Sequence[r.Record]) -> None:
+        """Write records down; while there is no room for them, nothing else is done."""
+        content = [(r.NAMES[type(one)], one) for one in records]
+        limit, waited = time.monotonic() + PATIENCE, False
+        while True:
+            try:
+                self._journal.append_many(content, time.time())
+                break
+            except JournalError as error:
+                if error.reason not in PASSING or time.monotonic() >= limit or self._stop():
+                    raise
+                if not waited:
+                    self._notify(r.Trouble(what="writing down", why=f"{error.message}; the run waits"))
+                waited = True
+            self._over.wait(self._again)
+        if waited:
+            self._notify(r.Trouble(what="writing down", over=True))
 
     def _carry_out(self, command: Command) -> None:
         if isinstance(command, Start):
