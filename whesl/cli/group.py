@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command to its last written byte; the reader's end (head, less) is no error of ours.
+        """Run a command to its last written byte; the reader's end (head, less) is no error of WHESL.
 
         click's own way would be status 1, which `whesl check` keeps for errors in a specification.
         """
@@ -128,7 +128,7 @@ def cli() -> None:
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
-    """Run a command; errors of ours are shown without a traceback.
+    """Run a command; WHESL's errors are shown without a traceback.
 
     Args:
         arguments: what follows the program's name; None for the process's own.

@@ -96,7 +96,7 @@ def _debugger_views(pid: int, deadline: float) -> list[str]:
 
 
 def _executable(pid: int) -> str | None:
-    """Return the name of what a process runs; None when it has gone, is a zombie, or is not ours."""
+    """Return the name of what a process runs; None when it has gone, is a zombie, or is another user's."""
     try:
         return Path(f"/proc/{pid}/exe").readlink().name
     except OSError:

@@ -114,7 +114,7 @@ def home() -> list[Finding]:
 
 
 def _private(path: Path) -> tuple[str, str] | None:
-    """Return what is wrong with a directory of ours and what to do; None for nothing, or no directory."""
+    """Return what is wrong with a directory of the home and what to do; None for nothing."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -134,7 +134,7 @@ def _private(path: Path) -> tuple[str, str] | None:
 
 
 def _exchangeable(path: Path) -> str:
-    """Return why others could rename a directory of ours and put theirs in its place, "" when they cannot."""
+    """Return why others could rename a directory and put another in its place, "" when they cannot."""
     for above in path.resolve().parents:
         try:
             found = above.stat()

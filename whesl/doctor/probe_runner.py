@@ -85,7 +85,7 @@ def ask(*command: str, limit: float | None = None, environ: Mapping[str, str] | 
     Args:
         command: the command and its arguments.
         limit: seconds, 2 by default; then it and all it has started are killed.
-        environ: its environment; ours by default.
+        environ: its environment; this process's by default.
     """
     path = shutil.which(command[0])
     if path is None:

@@ -63,7 +63,7 @@ class Finding:
         source: the document and its figure, table or section.
         statement: what it says, in one sentence.
         printed: its figure, with a unit.
-        measured: ours, with the same unit.
+        measured: what came out here, with the same unit.
         holds: whether it holds here; None where the traces cannot show it.
         difference: by how much it differs, with a unit or in per cent.
         why: the reason where it does not hold, or what was put in place of what is lacking.

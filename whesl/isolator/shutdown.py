@@ -84,7 +84,7 @@ def link_old_places(
 ) -> tuple[str, ...]:
     """Put links at the old places (``links_at_task_end``) when the task has succeeded at new ones.
 
-    Not in a workflow of ours: its dependents are told the path map. Not before the task is over, and not when
+    Not where WHESL runs the workflow: dependents get the path map. Not before the task is over, and not when
     it has failed: then the old places are as the failed attempt left them. May be done again. The task's own
     status stays, whatever cannot be done.
 

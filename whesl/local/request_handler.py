@@ -61,7 +61,7 @@ class Service:
     # Messages ---------------------------------------------------------------------------------------------
 
     def handle(self, channel: Channel, message: protocol.AnyMessage, now: float) -> None:
-        """Answer one message; errors of ours are answers, too."""
+        """Answer one message; WHESL's errors are answers, too."""
         name = self._names.get(channel)
         try:
             if isinstance(message, protocol.Beat) and name is not None:

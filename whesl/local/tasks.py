@@ -120,7 +120,7 @@ class Runner:
         opened: list[int] = []
         try:
             opened.append(os.open(launch.input, os.O_RDONLY | os.O_CLOEXEC))
-            # Always appending, so that the files' other writers (and ours) do not overwrite each other.
+            # Always appending, so that the files' other writers (and this one) do not overwrite each other.
             opened.append(os.open(launch.output, flags | os.O_APPEND, 0o666))
             if launch.error != launch.output:
                 opened.append(os.open(launch.error, flags | os.O_APPEND, 0o666))

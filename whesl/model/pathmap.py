@@ -55,7 +55,7 @@ class PathMap(msgspec.Struct, frozen=True):
         result = self
         for rule in other.rules:
             if rule.old == rule.new:
-                continue  # no rule of ours
+                continue  # no rule of this map
             known = {present.old: present.new for present in result.rules}
             new = known.get(rule.new, rule.new)
             if new == rule.old:

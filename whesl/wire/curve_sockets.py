@@ -53,7 +53,7 @@ class BindError(WheslError):
 
 
 class _Admission:
-    """ZAP's question: is this client's key one of ours?"""
+    """ZAP's question: is this client's key admitted?"""
 
     def __init__(self, admitted: frozenset[str]) -> None:
         self._admitted = frozenset(key.encode() for key in admitted)

@@ -67,7 +67,7 @@ def home() -> Path:
 
 
 def private_directory(path: Path) -> Path:
-    """Return ``path`` after making it, or checking that it is ours and private (``make_private``).
+    """Return ``path`` after making it, or checking that it is the user's and private (``make_private``).
 
     Raises HomeError.
     """

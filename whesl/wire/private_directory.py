@@ -18,7 +18,7 @@ _PRIVATE = 0o700
 
 
 class HomeError(WheslError):
-    """``WHESL_HOME`` cannot be used: it is not private, not ours, or cannot be made."""
+    """``WHESL_HOME`` cannot be used: it is not private, another user's, or cannot be made."""
 
 
 def explained(error: OSError) -> str:
@@ -62,7 +62,7 @@ def _reason(error: OSError) -> tuple[str, str]:
 
 
 def make_private(path: str) -> None:
-    """Make a directory (mode 0700), or check that it is ours and private.
+    """Make a directory (mode 0700), or check that it is the user's and private.
 
     Directories above it that do not exist are made private too: in one that others may write into, they
     could put a directory of theirs in its place.

@@ -15,7 +15,7 @@ from whesl.workflows.port import ENTRY_POINTS, WorkflowManager
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-# In the order in which they are asked whether a file is theirs.
+# In the order in which they are asked whether they know a file.
 _BUILT_IN = {
     "maestro": ("whesl.workflows.maestro.manager", "Maestro"),
     "batch": ("whesl.workflows.batch.manager", "Batch"),

@@ -45,7 +45,7 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
     """How to run a fluxified workflow.
 
     ``files`` are the fluxified files in the order in which they were given, ``environment`` the whole
-    environment of the manager, ``log`` the file for its own messages, ``directory`` our own directory of
+    environment of the manager, ``log`` the file for its own messages, ``directory`` WHESL's directory of
     this workflow, ``poll`` the seconds between two looks at the jobs, ``arguments`` what the user gave
     for the manager itself. ``full_disk`` says that the specification deals with full file systems, so
     that the manager's own files are to be kept writable.
@@ -69,7 +69,7 @@ class Running(Protocol):
         ...
 
     def states(self) -> dict[str, str]:
-        """Return the manager's own word for the state of each task, by the task's name."""
+        """Return each task's state as the manager calls it, by the task's name."""
         ...
 
     def cancel(self) -> None:

@@ -92,7 +92,7 @@ def prepare(
         sources: the files as the user gave them.
         workflow: what the manager read from them.
         spec: the checked specification.
-        directory: our own directory of this run (``claim_directory``).
+        directory: WHESL's directory of this run (``claim_directory``).
         home: the WHESL home.
         rjms: the resource manager's name.
         observe: touch nothing, report what would be done.

@@ -136,7 +136,7 @@ def wrap(call: TaskCall, text: str, *, interpreter: str, was: str = "") -> str:
 
 
 def extent(lines: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Return (first line of ours, first and past-last line of the text, past-last of ours), or None.
+    """Return (first added line, first and past-last line of the text, past-last added line), or None.
 
     Raises UsageError when the marker's end is missing: somebody edited the lines between.
     """

@@ -45,7 +45,7 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
             return None
         found[option.key] = (*found[option.key], value) if option.kind == "many" else value
     else:
-        # Options after the command's first word would be ours to click.
+        # Options after the command's first word would be WHESL's to click.
         if any(word.startswith("-") for word in arguments[place:]):
             return None
         found["command"] = tuple(arguments[place:])

@@ -138,7 +138,7 @@ def run(
     name = rjms or default_manager(os.environ)
     known = manager_table.manager(name)
     directory = prepare.claim_directory(home, first.name)
-    # A closed pipe or a full disk behind our own lines must not end the workflow.
+    # A closed pipe or a full disk behind WHESL's lines must not end the workflow.
     console, notices = broken_pipe.steady(stderr=as_json), broken_pipe.steady(stderr=True)
     with ExitStack() as stack:
         # Nothing stays of what is refused before any of it has begun.
@@ -247,7 +247,7 @@ def _environment(environment: Mapping[str, str]) -> Iterator[None]:
     """Let this process, and the coordinator that it may start, see the scheduler as the manager does."""
     before = dict(os.environ)
     os.environ.update({k: v for k, v in environment.items() if k not in ("PATH",)})
-    # Without our own sbatch in front: the coordinator is no workflow manager.
+    # Without WHESL's sbatch in front: the coordinator is no workflow manager.
     os.environ["PATH"] = environment["PATH"].split(os.pathsep, 1)[1]
     try:
         yield

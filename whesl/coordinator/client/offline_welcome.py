@@ -32,7 +32,7 @@ def answer(state: State, left: Iterable[tuple[str, AnyMessage]], register: Regis
     """Return the welcome that a coordinator with this state would send. Pure; nothing is decided by it.
 
     It never refuses: whether another claim owns the task is for the coordinator to say, who may know more.
-    The configuration's version is that of the journal, whatever was added: a higher one is not ours to give.
+    The configuration's version is the journal's, whatever was added: the coordinator alone gives higher ones.
 
     Args:
         state: as its journal describes it.

@@ -85,7 +85,7 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
     new = entry is not None and bool(entry.claim) and entry.claim != message.claim
     if entry is not None and new and entry.job_id == message.job_id:
         entry = _requeued(transition, entry)
-        # It runs again: from here on that is nobody's decision but ours.
+        # It runs again: from here on the coordinator alone decides that.
         transition.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
     revived = entry is not None and entry.told_by is ToldBy.SCHEDULER
     another = entry is not None and bool(entry.claim) and entry.of_another_run(message.claim, message.run)

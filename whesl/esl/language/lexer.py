@@ -1,8 +1,8 @@
 """From text to tokens, one statement at a time, at a speed that the check of a large file needs.
 
-The words are those of the grammar: its generated automaton decides. What is ours is the walk over it. The
+The words are those of the grammar: its generated automaton decides. What stands here is the walk over it. The
 runtime's own walk consumes each character by several calls and finds the end of each token by a search of
-the automaton that it does not remember; ours remembers every step it has seen, dead ends too.
+the automaton that it does not remember; the walk here remembers every step it has seen, dead ends too.
 """
 
 from __future__ import annotations

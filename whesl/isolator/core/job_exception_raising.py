@@ -1,4 +1,4 @@
-"""Exceptions of the resource manager's own: ours raised on the job, and its told apart from ours.
+"""Exceptions of the resource manager: those that rules raise on the job, told apart from all others.
 
 What is to be raised is written down first and raised by the shell. A restarted isolator raises what was not
 confirmed, unless the job's record shows it already: the note ends with a sign of the task's run, so that it

@@ -329,7 +329,7 @@ def _on_stopped(transition: Transition, event: Stopped) -> None:
 
 
 def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
-    """An exception of the resource manager's, unless it is our own that comes back.
+    """An exception of the resource manager's, unless it is one that the rules raised.
 
     One on a step of an earlier attempt is the trouble that was recovered from already: a launcher's job
     outlives its launcher by a while. Where it is not known whose step it was, that goes for one that was

@@ -238,7 +238,7 @@ UNCHANGED = (
 
 
 def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]:
-    """Return what the resource manager's launchers are told, with ours put in front of them."""
+    """Return what the resource manager's launchers are told, with the shims put in front of them."""
     if task.given.rjms == manager_table.HOST:
         return {}
     from pathlib import Path

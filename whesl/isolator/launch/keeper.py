@@ -38,7 +38,7 @@ LOST = 76  # the isolator's status when another one has taken its task over
 # to a file system that thousands of tasks may share.
 LOOK_FIRST = 0.02
 LOOK_LONGEST = 0.25
-# A file called random.py in the task's directory is the task's, and no module of ours (from Python 3.11 on).
+# A file called random.py in the task's directory is the task's, and no module of WHESL (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
 
@@ -52,7 +52,7 @@ class Keeper:
         isolator: the running isolator's process number.
         child: whether that is a child of this process (else this keeper attached to it).
         runner: the runner of a first attempt that this process has started; 0 for none.
-        copy: the streams (``stdout``, ``stderr``) whose files are copied through to ours.
+        copy: the streams (``stdout``, ``stderr``) whose files are copied through to the keeper's.
         summary: where the isolator's summary is shown at the end: "stderr", a file's path, "" for nowhere.
         quiet: say nothing.
     """
@@ -122,7 +122,7 @@ class Keeper:
         return int(result["code"])
 
     def _tell(self, notice: str) -> None:
-        """Show the summary where it was asked for; else a notice, the one line of ours in a job's output."""
+        """Show the summary where it was asked for; else a notice, WHESL's one line in a job's output."""
         try:
             if self._summary:
                 summary = f"{self._directory}/summary"
@@ -273,7 +273,7 @@ class Keeper:
     # Copying through ------------------------------------------------------------------------------------
 
     def _copy(self, name: str, out: int) -> None:
-        """Copy the attempts' files to our own stream, in order; a slow reader holds up only this thread."""
+        """Copy the attempts' files to the keeper's stream, in order; a slow reader stops only this thread."""
         copied = copying.Copied(f"{self._directory}/copied-{name}")
         number, offset = copied.position()
         told = 0

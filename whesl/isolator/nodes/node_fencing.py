@@ -103,7 +103,7 @@ class Nodes:
         self._ask_at = time.monotonic() + ASK_EVERY
         self._check_at: float | None = None
         self._asked_for = 0
-        self._ending = 0  # the attempt that is ended, or was, by our own decision
+        self._ending = 0  # the attempt that is ended, or was, by the isolator's decision
         self._answer_by = 0.0
         self._heard_by = 0.0
         self.suspension = Suspension(allocation)

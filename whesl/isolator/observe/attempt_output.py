@@ -117,7 +117,7 @@ def _place(path: str, paths: PathMap) -> str:
         # Made here and now: in a directory open to all it might be somebody else's a moment later.
         os.close(os.open(moved, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
     except OSError as error:
-        if error.errno != errno.ELOOP:  # a link of ours leads on to where the file is
+        if error.errno != errno.ELOOP:  # the task's link leads on to where the file is
             return path
     return path if planted(moved, os.geteuid(), os.lstat, os.readlink) else moved
 

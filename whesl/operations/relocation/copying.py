@@ -129,7 +129,7 @@ def _fill_part(
         os.ftruncate(writer, status.st_size)
         _copy_attributes(reader, writer)
         mode = stat.S_IMODE(status.st_mode)
-        # Another user's program must not become ours with its special bits.
+        # Another user's program must not become this user's with its special bits.
         os.fchmod(writer, mode if status.st_uid == os.geteuid() else mode & 0o777)
         os.utime(writer, ns=(status.st_atime_ns, status.st_mtime_ns))
         os.fsync(writer)
@@ -175,7 +175,7 @@ def _copy_attributes(reader: int, writer: int) -> None:
         return
     for name in names:
         if name.startswith("security."):
-            continue  # labels are the system's business, and a file's capabilities may not become ours
+            continue  # labels are the system's business, and a file's capabilities may not become this user's
         with contextlib.suppress(OSError):  # the new file system may not take them
             os.setxattr(writer, name, os.getxattr(reader, name))
 

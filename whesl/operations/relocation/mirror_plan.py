@@ -50,12 +50,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Action(Enum):
     """What is done."""
 
-    LEAVE = "leave"  # there already, or not ours to carry over
+    LEAVE = "leave"  # there already, or another user's to carry over
     ENTER = "enter"  # directory: make it and go on inside
     LINK = "link"  # symbolic link to the old place
     RELINK = "relink"  # the old one is a link itself: the same link, as seen from the new place
     COPY = "copy"
-    COPY_OVER = "copy over"  # our own link becomes a copy
+    COPY_OVER = "copy over"  # the link that was made becomes a copy
     MOVE = "move"  # copy, and later a link in the old place
     MOVE_OVER = "move over"
     FINISH_MOVE = "finish move"  # a copy is there: when it is equal, the old place becomes a link
@@ -230,7 +230,7 @@ def part_name(token: str, name: bytes) -> bytes:
 
 
 def is_part(name: bytes, token: str | None = None) -> bool:
-    """Whether a name is an unfinished file of ours; of one step when its token is given."""
+    """Whether a name is an unfinished copy that was made here; of one step when its token is given."""
     match = _PART.fullmatch(name)
     return match is not None and (token is None or match.group(1) == token.encode())
 

@@ -271,7 +271,7 @@ class Carrier:
                     os.unlink(name, dir_fd=directory)
 
     def _link_whole(self, rel: Rel) -> None:
-        """A directory that is not ours or cannot be listed is linked as one; nothing in it is touched."""
+        """Link another user's directory, or one that cannot be listed, as one; nothing in it is touched."""
         if self._policy.repeat:
             return
         text = b"/".join((self._policy.old.rstrip(b"/"), *rel))
@@ -279,7 +279,7 @@ class Carrier:
             if entry_at(directory, rel[-1]) is None:
                 make_link(text, directory, rel[-1], self._checkpoint)
                 self.report.linked += 1
-                self._note(f"{self._source.place(rel)} is linked as a whole: not ours, or not readable")
+                self._note(f"{self._source.place(rel)} is linked as a whole: another user's, or not readable")
 
     def _apply(
         self, rel: Rel, entry: Entry, present: Entry | None, decision: Decision, source: int, target: int

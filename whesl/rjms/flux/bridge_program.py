@@ -29,7 +29,7 @@ from flux.idset import IDset  # type: ignore[import-not-found]
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whesl.rjms.flux.bridge_program_base import LATER, FarEnd, attempt_in, raised_in, token_in
-else:  # run as a script, in a Python that has nothing of ours
+else:  # run as a script, in a Python without WHESL
     from bridge_program_base import LATER, FarEnd, attempt_in, raised_in, token_in
 
 # Seconds between two pokes of a broker, and how many are poked in a second at most.
@@ -450,7 +450,7 @@ def as_shipped() -> bool:
         import flux.cli.plugins as own  # type: ignore[import-not-found]
         from flux.cli.plugin import CLIPluginRegistry  # type: ignore[import-not-found]
 
-        with contextlib.redirect_stdout(sys.stderr):  # ours is the wire
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is the wire
             found = CLIPluginRegistry("run").plugins
         return all(str(Path(plugin.path).parent) in list(own.__path__) for plugin in found)
     except (Exception, SystemExit):

@@ -1,6 +1,6 @@
 """A job of another resource manager with a Flux instance inside: both together behind the port.
 
-The job stays the outer's: its id, its nodes, its time limit, and steps of ours. Those are never Flux's, since
+The job stays the outer's: its id, its nodes, its time limit, and WHESL's steps. Those are never Flux's, since
 a job of Flux ends as a whole with the first node that it loses, and what kills and watches on the other nodes
 must not. Flux runs the task's own steps (``whesl.rjms.shims``) and is the witness of what happens to nodes.
 """
@@ -194,11 +194,11 @@ class InnerFlux:
         return self._outer.describe()
 
     def launch(self, request: StepRequest) -> Step:
-        """Start a step of ours."""
+        """Start one of WHESL's steps."""
         return self._outer.launch(request)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to a step of ours."""
+        """Send a signal to one of WHESL's steps."""
         self._outer.signal(step, signum)
 
     def release(self, node: str) -> bool:

@@ -1,6 +1,6 @@
 """Started by a shim as a script: rewrites a launcher's arguments and becomes the real launcher.
 
-Runs with ``python -I -S`` and imports nothing but the standard library and two small modules of ours.
+Runs with ``python -I -S`` and imports nothing but the standard library and two small modules beside it.
 """
 
 # Importing pathlib costs as much as all the rest of a start.

@@ -252,7 +252,7 @@ def _mpi(
     """Translate the hosts that the user named; name them where the launcher would not know them by itself.
 
     Inside a Slurm job the launcher reads SLURM_JOB_NODELIST, and starts its daemons with the srun on PATH,
-    which is ours again. The virtual nodes of the local resource manager are known to no MPI.
+    which is this shim again. The virtual nodes of the local resource manager are known to no MPI.
     """
     if environ.get("WHESL_LOCAL"):
         return argv

@@ -13,7 +13,7 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.rjms import hostlist
 from whesl.rjms.shims.nodes import HET_SIZE, HIDDEN_NODES
 
-# Defaults for srun that a user or sbatch set for the job's own steps; none of them concerns a step of ours.
+# Defaults for srun that a user or sbatch set for the job's own steps; none of them concerns a step of WHESL.
 _STEP_DEFAULTS = re.compile(
     r"SLURM_(NTASKS|NPROCS|NNODES|JOB_NUM_NODES|TASKS_PER_NODE|NTASKS_PER_\w+|DISTRIBUTION|HOSTFILE|EXCLUSIVE"
     r"|WHOLE|OVERLAP|OVERCOMMIT|CPUS_PER_TASK|TRES_PER_TASK|THREADS_PER_CORE|CORE_SPEC|CPU_BIND\w*|MEM_\w+|GPU\w*"
@@ -119,7 +119,7 @@ def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, st
 
 
 def for_own_step(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for a step of ours: without defaults that were meant for the job's own steps."""
+    """Return the environment for WHESL's steps: without defaults that were meant for the job's steps."""
     return {name: value for name, value in environ.items() if not _STEP_DEFAULTS.fullmatch(name)}
 
 

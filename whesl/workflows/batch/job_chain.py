@@ -199,5 +199,5 @@ class Chain:
                 self._end(job)
 
     def kill(self) -> None:
-        """Nothing of ours runs beside the jobs: cancel them."""
+        """Nothing runs here beside the jobs: cancel them."""
         self.cancel()

@@ -4,7 +4,7 @@ Maestro makes a task's workspace when it submits the task (``os.makedirs`` unles
 writes the script into it. A link to a directory, made beforehand where Maestro will look, is a path that
 exists: the script and all that the task writes go through it. Maestro writes ``status.csv`` and
 ``<study>.pkl`` again at each look, and dies of a full disk there (OSError in the conductor); both are
-opened by name, so links put in their place lead the writes to our own directory.
+opened by name, so links put in their place lead the writes to WHESL's directory.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _place(task: Task, root: Path, target: str, new: str) -> None:
 
 
 def _make_private(trusted: str, path: str) -> None:
-    """Make the directories of ``path`` below ``trusted``, each ours and no link; raise RefusedError else.
+    """Make the directories of ``path`` below ``trusted``, each the user's and no link. Raises RefusedError.
 
     Each is opened without following links from the one above, so none can be exchanged meanwhile.
     """

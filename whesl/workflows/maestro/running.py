@@ -60,7 +60,7 @@ class Conductor:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=self._environment,
-                # A Ctrl-C of the terminal is ours to translate; Maestro would just die of it.
+                # A Ctrl-C of the terminal is translated here; Maestro would just die of it.
                 start_new_session=True,
             )
 
@@ -179,7 +179,7 @@ def read_status(rows: list[str], names: list[str]) -> dict[str, str]:
     for row in rows:
         name = next((name for name in by_length if row.startswith(name + ",")), None)
         if name is not None:
-            # After the name: job id, workspace, state. The workspace is our own name for it, so without
+            # After the name: job id, workspace, state. The workspace is WHESL's name for it, so without
             # a comma (Maestro strips them from directories).
             columns = row[len(name) + 1 :].split(",")
             if len(columns) > 2:

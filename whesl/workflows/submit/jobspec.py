@@ -96,7 +96,7 @@ def rewrite(
         token: identifies this submission; ``attributes.user`` is the user's own part of a jobspec.
         spares: ask for the spare nodes.
         avoid: host names to keep the job off.
-        hidden: directories of ours to take out of the job's PATH and PYTHONPATH.
+        hidden: WHESL's directories, to take out of the job's PATH and PYTHONPATH.
     """
     new: Jobspec = msgspec.json.decode(msgspec.json.encode(jobspec))
     _ensure(new, "attributes", "user", "whesl")["token"] = token
