@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from whesl.model.errors import UsageError
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -30,8 +32,33 @@ audit_option = click.option(
     "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run with separate code."
 )
 out_option = click.option("--out", type=FOLDER, metavar="DIR", help="Write results.")
+timeout_option = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long --wait waits.",
+)
 json_option = click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+
+
+def node_list(text: str, where: str) -> tuple[str, ...]:
+    """Return the nodes of a list as people type it. Raises UsageError.
+
+    Args:
+        text: the list.
+        where: what it was given for, for the message.
+    """
+    from whesl.rjms.hostlist import expand
+
+    try:
+        return expand(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{where}{text} is no list of nodes: {error}", hint="for example n[01-03,7]"
+        ) from None
 
 
 def seed_option(default: int = 0) -> Callable[[Command], Command]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from whesl.esl.language.operation_signatures import signal_number
+from whesl.esl.language.operation_signatures import shell_operator, signal_number
 from whesl.esl.spec import Operation, ResourceKind
 
 HANDLER_TIMEOUT = 60.0
@@ -145,11 +145,7 @@ def split_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
     result = dict(arguments)
     command = result.get("command")
     if isinstance(command, str):
-        # The non-POSIX lexer leaves the quotes on, so that a quoted operator is told from a real one.
-        lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
-        lexer.whitespace_split = True
-        lexer.commenters = ""
-        operator = next((word for word in lexer if not word.strip("();<>|&")), None)
+        operator = shell_operator(command)
         if operator is not None:
             raise ValueError(
                 f"command uses the shell's {operator!r}, but no shell runs it: "

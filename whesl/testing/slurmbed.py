@@ -210,13 +210,8 @@ class SlurmBed(Bed):
         if self.mode == "host":
             daemon.kill()
         for process in (daemon, again):
-            if process is None:
-                continue
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            if process is not None:
+                _await_end(process)
 
     def kill_slurmd(self, node: str) -> None:
         """Kill only slurmd: slurmstepd and the application on the node live on."""
@@ -295,11 +290,7 @@ class SlurmBed(Bed):
     def _end(self, name: str) -> None:
         if daemon := self._daemons.pop(name, None):
             daemon.terminate()
-            try:
-                daemon.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                daemon.wait()
+            _await_end(daemon)
 
     def _init(self, node: str) -> psutil.Process:
         children = psutil.Process(self._daemons[f"slurmd.{node}"].pid).children()
@@ -472,3 +463,11 @@ class SlurmBed(Bed):
 
 def _lines(**keys: str) -> str:
     return "".join(f"{key}={value}\n" for key, value in keys.items())
+
+
+def _await_end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from whesl.cli import completion_candidates
+from whesl.cli.options import timeout_option
 from whesl.client import uncoordinated_tasks
 from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
@@ -31,15 +32,9 @@ _WORDS = {"resume": "goes on", "pause": "is to pause", "cancel": "is to end"}
 
 
 def _options(function: click.decorators.FC) -> click.decorators.FC:
-    function = click.option(
-        "--timeout",
-        type=click.FloatRange(min=0),
-        default=60.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="How long --wait waits.",
-    )(function)
-    function = click.option("--wait", is_flag=True, help="Return when it has happened.")(function)
+    function = click.option("--wait", is_flag=True, help="Return when it has happened.")(
+        timeout_option(function)
+    )
     return click.argument("task", shell_complete=completion_candidates.tasks)(function)
 
 

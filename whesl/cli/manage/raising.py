@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from whesl.cli import completion_candidates
+from whesl.cli.options import timeout_option
 
 
 @click.command("raise")
@@ -30,14 +31,7 @@ from whesl.cli import completion_candidates
 @click.option("--evidence", default="", metavar="TEXT", help="Why: one line for the report.")
 @click.option("--id", "identity", default="", metavar="ID", help="The same id is raised once only.")
 @click.option("--wait", is_flag=True, help="Return when the tasks have taken it.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long --wait waits.",
-)
+@timeout_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was raised as JSON.")
 def raise_(
     exception: str,

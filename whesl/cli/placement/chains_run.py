@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from whesl.model.errors import RefusedError, UsageError, WheslError
+from whesl.cli.options import node_list
+from whesl.model.errors import RefusedError, WheslError
 from whesl.model.printable import visible
 from whesl.predict.array_predictor import span
 from whesl.predict.chains import archived_logs, follow
 from whesl.predict.chains.lines import Header
-from whesl.rjms.hostlist import expand
 from whesl.site.history import prediction_file
 
 if TYPE_CHECKING:
@@ -31,12 +31,7 @@ if TYPE_CHECKING:
 
 def expanded(nodes: str) -> frozenset[str]:
     """Return the nodes of a list. Raises UsageError."""
-    try:
-        return frozenset(name.partition(".")[0] for name in expand(nodes))
-    except ValueError as error:
-        raise UsageError(
-            f"--nodes {nodes} is no list of nodes: {error}", hint="for example n[01-03,7]"
-        ) from None
+    return frozenset(name.partition(".")[0] for name in node_list(nodes, "--nodes "))
 
 
 def header(path: str | None, form: str | None) -> Header | None:

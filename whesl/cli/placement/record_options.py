@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import click
 
+from whesl.cli.options import node_list
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def gathered(
     begin = _date(since, where) if since else None
     found = Gathering()
     if nodes:
-        found.nodes(_expanded(nodes))
+        found.nodes(node_list(nodes, "--nodes "))
     if begin is not None:
         found.since(begin)
     for path in events:
@@ -183,15 +184,6 @@ def show(found: SiteHistory) -> None:
         click.echo(f"  {name}: {what}", err=True)
     for warning in found.warnings:
         click.echo(f"  left out: {warning}", err=True)
-
-
-def _expanded(nodes: str) -> tuple[str, ...]:
-    from whesl.rjms.hostlist import expand
-
-    try:
-        return tuple(expand(nodes))
-    except ValueError as error:
-        raise UsageError(f"--nodes {nodes} is no list: {error}", hint="for example n[01-03,7]") from None
 
 
 def _zone(name: str | None) -> tzinfo | None:

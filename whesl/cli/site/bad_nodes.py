@@ -15,11 +15,11 @@ from rich.text import Text
 
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
+from whesl.cli.options import node_list
 from whesl.coordinator.client.journal_state import known_state
 from whesl.coordinator.json_views import nodes_view
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
-from whesl.rjms.hostlist import expand
 from whesl.wire import keys
 from whesl.wire.client import request
 from whesl.wire.messages import Command
@@ -93,7 +93,11 @@ def _clear(wanted: Sequence[str], *, everything: bool = False) -> None:
     """Have nodes used again, all of them or, where one is not avoided, none. Raises RefusedError."""
     view = nodes_view(known_state(keys.home()).state, time.time())
     known = [row["node"] for row in view["nodes"]]
-    names = known if everything else list(dict.fromkeys(name for words in wanted for name in _names(words)))
+    names = (
+        known
+        if everything
+        else list(dict.fromkeys(name for words in wanted for name in node_list(words.strip(","), "")))
+    )
     strangers = [name for name in names if name not in known]
     if strangers:
         near = difflib.get_close_matches(strangers[0], known, n=1)
@@ -107,14 +111,6 @@ def _clear(wanted: Sequence[str], *, everything: bool = False) -> None:
         click.echo(f"{name} is used again")
     if not names:
         click.echo("no node is avoided")
-
-
-def _names(words: str) -> list[str]:
-    """Return the nodes of a list as people type it. Raises UsageError."""
-    try:
-        return list(expand(words.strip(",")))
-    except ValueError as error:
-        raise UsageError(f"{words} is no list of nodes: {error}", hint="for example n[01-03,7]") from None
 
 
 def _tell(action: str, node: str, arguments: dict[str, str]) -> None:

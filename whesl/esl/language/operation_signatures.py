@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from dataclasses import dataclass
 from enum import Enum
@@ -161,6 +162,18 @@ def signal_number(text: str) -> int | None:
     name = text.upper()
     name = name if name.startswith("SIG") else f"SIG{name}"
     return signal.Signals[name].value if name in signal.Signals.__members__ else None
+
+
+def shell_operator(command: str) -> str | None:
+    """Return an operator of the shell's in a command line that no shell runs, None where there is none.
+
+    Raises ValueError for quotes that do not match.
+    """
+    # The non-POSIX lexer leaves the quotes on, so that a quoted operator is told from a real one.
+    lexer = shlex.shlex(command, posix=False, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    return next((word for word in list(lexer) if not word.strip("();<>|&")), None)
 
 
 def signal_names() -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from whesl.esl.language.operation_signatures import (
     Argument,
     ArgumentType,
     arguments_of,
+    shell_operator,
     signal_names,
     signal_number,
 )
@@ -237,14 +237,10 @@ def _wrong_path(text: str) -> str:
 
 def _wrong_command(text: str) -> str:
     """Return why a command cannot be run without a shell; the recovery splits it in the same way."""
-    lexer = shlex.shlex(text, posix=False, punctuation_chars=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
     try:
-        words = list(lexer)
+        operator = shell_operator(text)
     except ValueError as error:
         return f"is no command line: {error}"
-    operator = next((word for word in words if not word.strip("();<>|&")), None)
     return (
         f'uses the shell\'s {operator}, but no shell runs it: write ["sh", "-c", "..."]' if operator else ""
     )
