@@ -17,9 +17,9 @@ from tests.local.conftest import Bed, wait_until
 from whesl.local.artificial_wait import QueueWait
 from whesl.local.cluster_directory import Cluster
 from whesl.local.commands import formats, job_spec, options, sbatch, srun
-from whesl.local.environment import counts, file_name
+from whesl.local.environment import file_name
 from whesl.model.errors import RefusedError, UsageError
-from whesl.rjms.slurm.attempt_environment import expand_counts
+from whesl.rjms.slurm.attempt_environment import compress_counts, expand_counts
 from whesl.rjms.slurm.records import MARK
 from whesl.scheduling.records import Dependency, Job, JobSpec, Partition, Settings
 from whesl.wire.keys import home
@@ -146,7 +146,7 @@ echo
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=20))
 def test_counts_can_be_read_back(values: list[int]) -> None:
-    assert expand_counts(counts(values)) == values
+    assert expand_counts(compress_counts(values)) == values
 
 
 def test_names_of_output_files() -> None:
