@@ -21,6 +21,7 @@ from whesl.cloud.core.records import Domain
 from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run_lifecycle as runs
+from whesl.cloud.runner import summary
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.state import RunState
 from whesl.local import daemons
@@ -69,6 +70,12 @@ carry_out(Path({str(world.place)!r}))
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
+            state = runs.state_of(world.place) if (world.place / "journal.db").exists() else None
+            if state is not None and state.started is not None and state.ended is None:
+                shown = summary.lines(
+                    summary.summary(state, time.time(), carried=runs.carried(world.place)), time.time()
+                )
+                assert "nobody carries it out" in shown[1]
     assert finished, "the run did not end"
     world.right(runs.state_of(world.place))
 

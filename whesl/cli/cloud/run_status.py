@@ -23,8 +23,9 @@ def status(directory: Path, in_json: bool) -> None:
     """Show the run in DIRECTORY as it is now; asks nobody, and works while its runner is dead."""
     from whesl.cloud.runner import run_lifecycle, summary
 
-    now = time.time()
-    show(summary.summary(run_lifecycle.state_of(directory.absolute()), now), now, in_json=in_json)
+    now, place = time.time(), directory.absolute()
+    state = run_lifecycle.state_of(place)
+    show(summary.summary(state, now, carried=run_lifecycle.carried(place)), now, in_json=in_json)
 
 
 @click.command()
@@ -63,9 +64,9 @@ def report(directory: Path, in_json: bool) -> None:
     """Sum up the run in DIRECTORY: tasks, sides, costs, and each output with its checksum."""
     from whesl.cloud.runner import run_lifecycle, summary
 
-    now = time.time()
-    state = run_lifecycle.state_of(directory.absolute())
-    found = summary.summary(state, now)
+    now, place = time.time(), directory.absolute()
+    state = run_lifecycle.state_of(place)
+    found = summary.summary(state, now, carried=run_lifecycle.carried(place))
     outputs = {
         file.name: {domain.value: digest.sha256 for domain, digest in places.items()}
         for task in state.workflow.tasks
@@ -89,7 +90,6 @@ def stop(directory: Path) -> int:
     """
     from whesl.cli.cloud.run_options_and_progress import carry
     from whesl.cloud.runner import run_lifecycle, summary
-    from whesl.locking import takeover_lock
     from whesl.model.errors import RefusedError
 
     place = directory.absolute()
@@ -104,7 +104,7 @@ def stop(directory: Path) -> int:
             if run_lifecycle.state_of(place).ended is not None:
                 break
             # Its runner lives, and sees the file; or it has just died.
-            dead = takeover_lock.holder(str(place / "lock")) is None
+            dead = not run_lifecycle.carried(place)
             if unowned and dead:
                 raise
             unowned = dead

@@ -111,9 +111,12 @@ def started(directory: Path) -> bool:
     """Whether there is a run in a directory that has started; one whose inputs were missing has not."""
     if not (directory / "run.json").exists():
         return False
-    return (
-        state_of(directory).started is not None or takeover_lock.holder(str(directory / "lock")) is not None
-    )
+    return state_of(directory).started is not None or carried(directory)
+
+
+def carried(directory: Path) -> bool:
+    """Whether a runner carries out what is in a directory now, as far as can be told. Raises OSError."""
+    return takeover_lock.holder(str(directory / "lock")) is not None
 
 
 def setup_of(directory: Path) -> Setup:

@@ -24,11 +24,15 @@ class StageSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. Times in seconds since the epoch, hours of nodes, costs in the prices' currency."""
+    """A run. Times in seconds since the epoch, hours of nodes, costs in the prices' currency.
+
+    ``carried``: whether a runner carries it out now, as far as can be told.
+    """
 
     workflow: str
     run: str
     state: str
+    carried: bool
     why: str
     begun: float
     ended: float
@@ -49,8 +53,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     troubles: dict[str, str]
 
 
-def summary(state: RunState, now: float) -> Summary:
-    """Return what a run has come to by now."""
+def summary(state: RunState, now: float, *, carried: bool = False) -> Summary:
+    """Return what a run has come to by now.
+
+    Args:
+        state: the run's.
+        now: seconds since the epoch.
+        carried: whether a runner carries it out.
+    """
     started = state.started
     running, sides = Counter[str](), Counter[tuple[str, Domain]]()
     for progress in state.tasks.values():
@@ -75,6 +85,7 @@ def summary(state: RunState, now: float) -> Summary:
         workflow=state.workflow.name,
         run=started.run if started else "",
         state=word,
+        carried=carried and state.ended is None,
         why=state.ended.why if state.ended else "",
         begun=state.begun,
         ended=state.ended_at,
@@ -110,6 +121,10 @@ def lines(found: Summary, now: float) -> list[str]:
     """Return a summary for people."""
     left = found.deadline - (found.ended or now)
     said = [f"{found.workflow}: {found.state}, {found.done} of {found.tasks} tasks done"]
+    if found.state == "running" and not found.carried:
+        said.append(
+            "  nobody carries it out: the same `whesl cloud run` takes it up, `whesl cloud stop` ends it"
+        )
     if found.why:
         said.append(f"  {found.why}")
     if found.begun:
