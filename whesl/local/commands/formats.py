@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from whesl.local.protocol import NodeView
 from whesl.model.errors import UsageError
@@ -37,29 +39,45 @@ _SHORT_NODE = {
 Fields = Mapping[str, tuple[str, Callable[..., str]]]
 
 
-def columns(text: str, fields: Fields, command: str) -> list[tuple[str, str]]:
-    """Split a format like ``%.18i|%j`` into (literal text before, "right:width:letter") pairs.
+class Column(NamedTuple):
+    """A field of a format, between texts of its own; no ``key``: only the text. No ``width``: it is whole."""
 
-    Raises UsageError for a letter that the command does not know.
+    key: str
+    before: str = ""
+    after: str = ""
+    right: bool = False
+    width: int | None = None
+
+
+def layout(
+    last: Mapping[str, str], text: str, names: Mapping[str, str], fields: Fields, command: str
+) -> list[Column]:
+    """Return the columns of ``--Format`` where that is given, else of a format like ``%.18i|%j``.
+
+    Raises UsageError for a field that the command does not know.
     """
+    return (
+        _long_columns(last["Format"], names, fields, command)
+        if "Format" in last
+        else _columns(text, fields, command)
+    )
+
+
+def _columns(text: str, fields: Fields, command: str) -> list[Column]:
     found, position = [], 0
     for match in _SPEC.finditer(text):
         if match[3] not in fields:
             raise UsageError(f"Invalid {command} format specification: {match[3]}")
-        found.append((text[position : match.start()], f"{match[1]}:{match[2]}:{match[3]}"))
+        width = int(match[2]) if match[2] else None
+        found.append(Column(match[3], text[position : match.start()], right=bool(match[1]), width=width))
         position = match.end()
-    if position < len(text):
-        found.append((text[position:], ""))
-    return found
+    return [*found, Column("", text[position:])]
 
 
-def long_columns(
-    text: str, names: Mapping[str, str], fields: Fields, command: str
-) -> list[tuple[str, str, str]]:
-    """Split a ``--Format`` like ``JobID:.18,Name:|`` into (key of the field, "right:width", suffix).
+def _long_columns(text: str, names: Mapping[str, str], fields: Fields, command: str) -> list[Column]:
+    """Split a ``--Format`` like ``JobID:.18,Name:|``.
 
     Without a colon a field is 20 wide; with a suffix and no width it is printed whole.
-    Raises UsageError for a name that the command does not know.
     """
     found = []
     for part in text.split(","):
@@ -67,35 +85,31 @@ def long_columns(
         key = names.get(name.lower(), "")
         if key not in fields:
             raise UsageError(f"Invalid {command} format specification: {name}")
-        right = "." if size.startswith(".") else ""
+        right = size.startswith(".")
         size = size.removeprefix(".")
         suffix = size.lstrip("0123456789")
         digits = size[: len(size) - len(suffix)] if colon else "20"
-        found.append((key, f"{right}:{digits}", suffix))
+        found.append(Column(key, after=suffix, right=right, width=int(digits) if digits else None))
     return found
 
 
-def long_line(parsed: Sequence[tuple[str, str, str]], value: Callable[[str], str]) -> str:
-    """Return one line of a ``--Format``."""
-    return "".join(_fitted(value(key), *form.split(":")) + suffix for key, form, suffix in parsed)
+def write(columns: Sequence[Column], fields: Fields, item: object = None) -> None:
+    """Print the line of an item, or without one the titles: texts are padded and cut to their width."""
+    line = ""
+    for column in columns:
+        if column.key:
+            title, value = fields[column.key]
+            line += column.before + _fitted(title if item is None else value(item), column) + column.after
+        else:
+            line += column.before
+    sys.stdout.write(line + "\n")
 
 
-def _fitted(text: str, right: str, digits: str) -> str:
-    if not digits:
+def _fitted(text: str, column: Column) -> str:
+    width = column.width
+    if width is None:
         return text
-    width = int(digits)
-    return text[:width].rjust(width) if right else text[:width].ljust(width)
-
-
-def line(parsed: Sequence[tuple[str, str]], value: Callable[[str], str]) -> str:
-    """Return one line; ``value`` gives a letter's text, which is padded and cut to its width."""
-    result = ""
-    for literal, spec in parsed:
-        result += literal
-        if spec:
-            right, digits, letter = spec.split(":")
-            result += _fitted(value(letter), right, digits)
-    return result
+    return text[:width].rjust(width) if column.right else text[:width].ljust(width)
 
 
 def duration(seconds: float) -> str:

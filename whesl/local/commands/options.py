@@ -89,6 +89,14 @@ def parse(
     return found, rest
 
 
+def only(options: Iterable[Option], arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the options given to a command that takes nothing else. Raises UsageError."""
+    found, rest = parse(options, arguments)
+    if rest:
+        raise UsageError(f"Unrecognized option: {rest[0]}")
+    return found
+
+
 def _by_prefix(by_name: dict[str, Option], name: str) -> Option:
     if name in by_name:
         return by_name[name]

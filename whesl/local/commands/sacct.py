@@ -135,10 +135,7 @@ FIELDS: dict[str, tuple[str, int, Callable[[Line], str]]] = {
 def run(arguments: list[str]) -> int:
     """Print accounting of jobs: of those named, else of the caller's since midnight."""
     # "-u NAME" and "--user=NAME" are one option of several names.
-    found, rest = options.parse(OPTIONS, arguments)
-    last = dict(found)
-    if rest:
-        raise UsageError(f"Unrecognized option: {rest[0]}")
+    last = dict(options.only(OPTIONS, arguments))
     if "json" in last:
         raise UsageError("--json is not supported by the local resource manager's sacct; use squeue --json")
     names = [name.strip() for name in last.get("format", _BRIEF if "brief" in last else DEFAULT).split(",")]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
-from collections.abc import Callable
 
 from whesl.local import protocol
 from whesl.local.cluster_directory import Cluster
 from whesl.local.commands import formats, options
 from whesl.local.protocol import NodeView
-from whesl.model.errors import UsageError
 from whesl.rjms.hostlist import compress
 from whesl.scheduling.records import Partition
 
@@ -99,10 +96,7 @@ NAMES = {
 
 def run(arguments: list[str]) -> int:
     """Print nodes, grouped by what the format tells apart."""
-    found, rest = options.parse(OPTIONS, arguments)
-    last = dict(found)
-    if rest:
-        raise UsageError(f"Unrecognized option: {rest[0]}")
+    last = dict(options.only(OPTIONS, arguments))
     answer = Cluster.of(os.environ).ask(protocol.ListNodes(), protocol.Nodes)
     views = [view for view in answer.nodes if _matches(view, last)]
     if "json" in last:
@@ -111,19 +105,10 @@ def run(arguments: list[str]) -> int:
         sys.stdout.write(json_form.nodes(views, answer.settings, version=last["json"]))
         return 0
     by_node = "Node" in last
-    if "Format" in last:
-        long = formats.long_columns(last["Format"], NAMES, FIELDS, "node")
-        letters = [key for key, _, _ in long]
-    else:
-        parsed = formats.columns(last.get("format") or _default(last, by_node), FIELDS, "node")
-        letters = [spec.split(":")[2] for _, spec in parsed if spec]
-
-    def write(value: Callable[[str], str]) -> None:
-        text = formats.long_line(long, value) if "Format" in last else formats.line(parsed, value)
-        sys.stdout.write(text + "\n")
-
+    layout = formats.layout(last, last.get("format") or _default(last, by_node), NAMES, FIELDS, "node")
+    letters = [column.key for column in layout if column.key]
     if "noheader" not in last:
-        write(lambda letter: FIELDS[letter][0])
+        formats.write(layout, FIELDS)
     apart = [letter for letter in letters if letter not in _TOGETHER]
     groups: dict[tuple[object, ...], Line] = {}
     for index, partition in enumerate(answer.settings.partitions):
@@ -145,12 +130,8 @@ def run(arguments: list[str]) -> int:
     if by_node:
         lines.sort(key=lambda item: order[item.first.name])
     for item in lines:
-        write(functools.partial(_value, item))
+        formats.write(layout, FIELDS, item)
     return 0
-
-
-def _value(item: Line, letter: str) -> str:
-    return FIELDS[letter][1](item)
 
 
 def _default(last: dict[str, str], by_node: bool) -> str:

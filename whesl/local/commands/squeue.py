@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from whesl.local import protocol
 from whesl.local.cluster_directory import Cluster
@@ -138,10 +138,7 @@ STEP_NAMES = {"nodes": "N", "partition": "P", "stepid": "i", "stepname": "j", "t
 
 def run(arguments: list[str]) -> int:
     """Print jobs, or with -s steps."""
-    found, rest = options.parse(OPTIONS, arguments)
-    last = {ALIASES.get(name, name): value for name, value in found}
-    if rest:
-        raise UsageError(f"Unrecognized option: {rest[0]}")
+    last = {ALIASES.get(name, name): value for name, value in options.only(OPTIONS, arguments)}
     cluster = Cluster.of(os.environ)
     now = time.time()
     wanted = _references(last["jobs"]) if last.get("jobs") else ()
@@ -164,27 +161,14 @@ def run(arguments: list[str]) -> int:
         _print_steps(answer, chosen, last, now)
         return 0
     text = last.get("format") or (LONG if "long" in last else START if "start" in last else DEFAULT)
-    title, write = _form(last, text, FIELDS, NAMES, "job")
+    layout = formats.layout(last, text, NAMES, FIELDS, "job")
     if "long" in last and "noheader" not in last:
         sys.stdout.write(time.strftime("%a %b %d %H:%M:%S %Y\n"))
     if "noheader" not in last:
-        sys.stdout.write(title + "\n")
+        formats.write(layout, FIELDS)
     for row in _rows(chosen, now, answer.shadows, apart="array" in last):
-        sys.stdout.write(write(row) + "\n")
+        formats.write(layout, FIELDS, row)
     return 0
-
-
-def _form(
-    last: dict[str, str], text: str, fields: formats.Fields, names: dict[str, str], kind: str
-) -> tuple[str, Callable[[object], str]]:
-    """Return the title and what writes a line, for --format or --Format."""
-    if "Format" in last:
-        long = formats.long_columns(last["Format"], names, fields, kind)
-        title = formats.long_line(long, lambda key: fields[key][0])
-        return title, lambda row: formats.long_line(long, lambda key: fields[key][1](row))
-    parsed = formats.columns(text, fields, kind)
-    title = formats.line(parsed, lambda key: fields[key][0])
-    return title, lambda row: formats.line(parsed, lambda key: fields[key][1](row))
 
 
 def _references(text: str) -> tuple[str, ...]:
@@ -245,9 +229,9 @@ def _print_steps(answer: protocol.Jobs, jobs: list[Job], last: dict[str, str], n
         "M": ("TIME", lambda s: formats.duration(now - s[3])),
         "N": ("NODELIST", lambda s: compress(s[4])),
     }
-    title, write = _form(last, last.get("format", STEPS), fields, STEP_NAMES, "step")
+    layout = formats.layout(last, last.get("format", STEPS), STEP_NAMES, fields, "step")
     if "noheader" not in last:
-        sys.stdout.write(title + "\n")
+        formats.write(layout, fields)
     rows: list[tuple[str, str, Job, float, tuple[str, ...]]] = []
     for job in jobs:
         if job.state is JobState.RUNNING and not job.spec.interactive:
@@ -257,7 +241,7 @@ def _print_steps(answer: protocol.Jobs, jobs: list[Job], last: dict[str, str], n
             job = known[step.job]
             rows.append((f"{job.label}.{step.id}", step.name, job, step.started, step.open_nodes))
     for row in rows:
-        sys.stdout.write(write(row) + "\n")
+        formats.write(layout, fields, row)
 
 
 def _priority(job: Job) -> int:
