@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Workflow
-from whesl.workflows.port import ENTRY_POINTS, WorkflowManager
+from whesl.workflows.port import ENTRY_POINTS, WorkflowManager, text_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -57,12 +57,7 @@ def recognise(source: str) -> WorkflowManager:
     Raises UsageError when the file cannot be read or belongs to none.
     """
     path = file_of(source)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text, so it is no workflow") from None
+    text = text_of(path)
     for name in names():
         candidate = manager(name)
         if candidate.recognises(path, text):

@@ -15,6 +15,7 @@ import msgspec
 
 from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
 from whesl.model.configuration_changes import Configuration
+from whesl.model.errors import UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Workflow, job_matches
 from whesl.workflows.script_wrapping import Wrapping
@@ -149,6 +150,16 @@ class WorkflowManager(Protocol):
         done, TransientError when it may work later.
         """
         ...
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a workflow's file. Raises UsageError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8 text, so it is no workflow") from None
 
 
 def needs_spares(exception: ExceptionSpec) -> bool:

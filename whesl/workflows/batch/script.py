@@ -9,6 +9,7 @@ import msgspec
 
 from whesl.model.errors import UsageError
 from whesl.workflows import script_wrapping
+from whesl.workflows.port import text_of
 from whesl.workflows.submit import flux_directives
 from whesl.workflows.submit.sbatch_options import header_lines, parse_header
 
@@ -65,13 +66,7 @@ def split_source(source: str) -> Source:
 
 def read_script(path: Path) -> Script:
     """Return what a script says of itself. Raises UsageError when it is none."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text") from None
-    return parse_script(text, path)
+    return parse_script(text_of(path), path)
 
 
 def parse_script(text: str, path: Path) -> Script:

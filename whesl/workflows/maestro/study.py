@@ -16,6 +16,7 @@ import msgspec
 
 from whesl.model.errors import UsageError
 from whesl.workflows.maestro import yaml_loading
+from whesl.workflows.port import text_of
 
 _SECTIONS = ("description", "study")
 
@@ -96,13 +97,7 @@ def looks_like_study(text: str) -> bool:
 
 def load(path: Path) -> Study:
     """Read a study file. Raises UsageError when it is none, or one that Maestro would refuse."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text") from None
-    return parse(text, str(path))
+    return parse(text_of(path), str(path))
 
 
 def parse(text: str, path: str) -> Study:
