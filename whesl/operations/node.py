@@ -41,13 +41,8 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
         nodes = nodes.replace(node, avoid=silent(context))
     except LookupError:
         there = ", ".join(f"{spare} is silent" for spare in context.nodes.spares) or "there is none"
-        return StepResult(
-            outcome=StepOutcome.FAIL,
-            reason=SPARES_EXHAUSTED,
-            note=f"{node} is to be replaced ({step.because or 'as specified'}), but no usable spare is left: "
-            f"{there}",
-            bad_nodes=(bad,),
-        )
+        because = step.because or "as specified"
+        return _exhausted(f"{node} is to be replaced ({because}), but no usable spare is left: {there}", bad)
     took = nodes.swapped[node]
     stays = "; the script itself stays on it" if node == context.batch_host else ""
     why = f"{_predicted(context, took)}{_although(context, [took], now)}{stays}"
@@ -63,20 +58,12 @@ def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResul
         return StepResult(note=f"{node} is out of use already")
     bad = _bad_node(step, arguments, node)
     if context.heterogeneous:
-        return StepResult(
-            outcome=StepOutcome.FAIL,
-            reason=SPARES_EXHAUSTED,
-            note=f"{node} is to be removed, but the components of a heterogeneous job keep their nodes",
-            bad_nodes=(bad,),
-        )
+        kept = "the components of a heterogeneous job keep their nodes"
+        return _exhausted(f"{node} is to be removed, but {kept}", bad)
     nodes = context.nodes.remove(node)
     if len(nodes.active) < max(arguments.min_nodes, 1):
-        return StepResult(
-            outcome=StepOutcome.FAIL,
-            reason=SPARES_EXHAUSTED,
-            note=f"without {node} {len(nodes.active)} nodes would be left, fewer than {arguments.min_nodes}",
-            bad_nodes=(bad,),
-        )
+        left = f"{len(nodes.active)} nodes would be left, fewer than {arguments.min_nodes}"
+        return _exhausted(f"without {node} {left}", bad)
     return _changed(context, nodes, bad, f"{node} removed, {len(nodes.active)} nodes left in use")
 
 
@@ -86,11 +73,7 @@ def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
     spares = in_order(context, now)
     usable = len(spares) - len(silent(context) & set(spares))
     if usable < arguments.count:
-        return StepResult(
-            outcome=StepOutcome.FAIL,
-            reason=SPARES_EXHAUSTED,
-            note=f"{arguments.count} more nodes are wanted, {usable} usable spares are left",
-        )
+        return _exhausted(f"{arguments.count} more nodes are wanted, {usable} usable spares are left")
     nodes = msgspec.structs.replace(context.nodes, spares=spares).add(arguments.count)
     took = spares[: arguments.count]
     return StepResult(
@@ -98,6 +81,10 @@ def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
         configuration=_configuration(context, nodes),
         note=f"{', '.join(took)} taken into use{_although(context, took, now)}",
     )
+
+
+def _exhausted(note: str, *bad: BadNode) -> StepResult:
+    return StepResult(outcome=StepOutcome.FAIL, reason=SPARES_EXHAUSTED, note=note, bad_nodes=bad)
 
 
 def in_order(context: Context, now: float) -> tuple[str, ...]:

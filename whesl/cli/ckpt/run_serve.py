@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -120,37 +120,24 @@ def _migration(command: str | None, theta: float | None) -> tuple[list[str], flo
 )
 @click.argument("command", nargs=-1, required=True)
 def run(
-    directory: Path,
-    name: str | None,
-    interval: str | None,
-    writers: int,
-    keep: int,
-    arrival: str | None,
-    commit: str | None,
-    migrate: str | None,
-    theta: float | None,
-    together: bool,
-    restore: str | None,
-    command: tuple[str, ...],
+    directory: Path, name: str | None, restore: str | None, command: tuple[str, ...], **coordinated: Any
 ) -> None:
     """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node."""
     from whesl.ckpt import job_launch, rendezvous
 
-    _seconds(interval, "--interval")
-    _seconds(arrival, "--arrival")
-    _seconds(commit, "--commit")
+    for option in ("interval", "arrival", "commit"):
+        _seconds(coordinated[option], f"--{option}")
     if shutil.which(command[0]) is None:
         raise UsageError(
             f"{command[0]} is no program that can be started here", hint="what follows -- is the command"
         )
     if restore is not None:
         os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
-    serve_options = ["--writers", str(writers), "--keep", str(keep), *(["--together"] if together else [])]
-    _migration(migrate, theta)
-    times = {"--interval": interval, "--arrival": arrival, "--commit": commit}
-    given = {**times, "--migrate": migrate, "--theta": theta}
-    for option, value in given.items():
-        serve_options += [option, str(value)] if value is not None else []
+    _migration(coordinated["migrate"], coordinated["theta"])
+    serve_options: list[str] = []
+    for option, value in coordinated.items():
+        if value is not None and value is not False:
+            serve_options += [f"--{option}"] if value is True else [f"--{option}", str(value)]
     chosen = rendezvous.name_of_job(name)
     status = job_launch.Job(serve_options, chosen, directory.absolute()).run(command)
     raise click.exceptions.Exit(status)
