@@ -271,13 +271,14 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     return data
 
 
-def write_bytes(path: Path, data: bytes, mode: int = 0o640) -> None:
+def write_bytes(path: Path, data: bytes, mode: int = 0o640, owner: tuple[int, int] | None = None) -> None:
     """Replace a published file in one piece; its directory has to be the writer's.
 
     Args:
         path: the file.
         data: what it holds from now on.
         mode: its permissions. The group is that of the directory where that has its set-group-ID bit.
+        owner: its user and group; None for those of who writes it.
 
     Raises:
         OSError: it could not be written; the file is as it was.
@@ -287,6 +288,8 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o640) -> None:
     descriptor = os.open(beside, flags, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
+            if owner is not None:
+                os.fchown(descriptor, *owner)
             os.fchmod(descriptor, mode)
             file.write(data)
             file.flush()

@@ -25,6 +25,7 @@ from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.model.printable import visible
 from whesl.site import plugin_paths
+from whesl.site.publish import risk_table
 from whesl.site.slurm import conf
 from whesl.site.slurm.placement_service import LOOKUP
 
@@ -315,24 +316,15 @@ def _digest(content: bytes) -> str:
 def _write(edit: Edit) -> None:
     """Replace a file in one piece; its owner and its permissions stay."""
     path = edit.path
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     if edit.link is not None:
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
         beside.symlink_to(edit.link)
         beside.replace(path)
         return
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            status = path.stat() if path.exists() else path.parent.stat()
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-            os.fchmod(descriptor, stat.S_IMODE(status.st_mode) if path.exists() else 0o644)
-            file.write(edit.after or b"")
-            file.flush()
-            os.fsync(descriptor)
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    there = path.exists()
+    status = path.stat() if there else path.parent.stat()
+    mode = stat.S_IMODE(status.st_mode) if there else 0o644
+    risk_table.write_bytes(path, edit.after or b"", mode, (status.st_uid, status.st_gid))
 
 
 def _openings(places: Iterable[Path]) -> list[str]:
