@@ -13,6 +13,7 @@ from whesl.model.printable import visible
 from whesl.predict import signs
 from whesl.predict.signs import Sign, Signs
 from whesl.rjms.hostlist import expand
+from whesl.site.node_counters import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from whesl.model.evidence import PredictedFailure
     from whesl.predict.failure_history import History
     from whesl.site.history.bad_node_reports import Seen
-    from whesl.site.node_counters import Change
 
 _NEAR = 900.0  # seconds around an outage in which a job that lost its node is of it
 
@@ -43,13 +43,6 @@ class SiteHistory(NamedTuple):
     warnings: list[str]
 
 
-class _Sighting(NamedTuple):
-    node: str
-    time: float
-    kind: str
-    detail: str
-
-
 @dataclass
 class Gathering:
     """Takes in records of any source, in any order, and makes one history of them.
@@ -65,7 +58,7 @@ class Gathering:
     _begin: float = math.inf
     _finish: float = -math.inf
     _lost: list[tuple[tuple[str, ...], float]] = field(default_factory=list)
-    _sightings: list[_Sighting] = field(default_factory=list)
+    _sightings: list[Change] = field(default_factory=list)
 
     def nodes(self, names: Iterable[str]) -> None:
         """Take in nodes of which nothing else may be known: those that never failed."""
@@ -121,20 +114,18 @@ class Gathering:
 
     def evidence(self, name: str, seen: Sequence[Seen]) -> None:
         """Take in what WHESL's tasks have seen."""
-        self._sightings += [
-            _Sighting(one.node, one.time, f"bad node ({one.grade})", one.detail) for one in seen
-        ]
+        self._sightings += [Change(one.node, one.time, f"bad node ({one.grade})", one.detail) for one in seen]
         self.sources[name] = f"{len(seen)} bad nodes"
 
     def health(self, name: str, changes: Sequence[Change], readings: int) -> None:
         """Take in counters that went up."""
-        self._sightings += [_Sighting(*one) for one in changes]
+        self._sightings += changes
         self.sources[name] = f"{readings} readings, {len(changes)} counters that went up"
 
     def predictions(self, name: str, found: Sequence[PredictedFailure]) -> None:
         """Take in predictions, such as those of log chains."""
         self._sightings += [
-            _Sighting(one.node, one.time, one.source or "prediction", one.evidence[:300]) for one in found
+            Change(one.node, one.time, one.source or "prediction", one.evidence[:300]) for one in found
         ]
         self.sources[name] = f"{len(found)} predictions"
 
