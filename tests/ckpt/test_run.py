@@ -170,7 +170,7 @@ def test_the_coordinator_is_killed_and_another_takes_the_checkpoint_up(program: 
 def test_what_cannot_be_followed_is_refused(program: Program) -> None:
     nobody = program.say("predict", NODE, "--lead", "30")
     assert nobody.returncode == 2
-    assert "no coordinator of" in nobody.stderr
+    assert "no coordinator of the checkpoints" in nobody.stderr
     program.start()
     elsewhere = program.say("predict", "elsewhere", "--lead", "30")
     assert (elsewhere.returncode, "no node of this job" in elsewhere.stderr) == (1, True)

@@ -219,7 +219,7 @@ def test_reports_stay_and_running_tasks_do_not_notice(tmp_path: Path) -> None:
         assert "1 recovered in place" in report
 
         refused = desk.call("clean")
-        assert (refused.returncode, "nobody can be asked" in refused.stderr) == (2, True)
+        assert (refused.returncode, "nobody can confirm" in refused.stderr) == (2, True)
         assert desk.call("clean", "--yes").stdout == "nothing to remove\n"  # all of it is young
         looked = json.loads(desk.call("clean", "-n", "--older-than", "0", "--json").stdout)
         assert [(row["workflow"], row["report_stays"]) for row in looked["removed"]] == [

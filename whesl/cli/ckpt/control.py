@@ -27,7 +27,10 @@ def ask(name: str | None, message: ToCoordinator) -> Reply:
         (address,) = others.values()
     if address is None:
         there = f"there are: {', '.join(list(others)[:8])}" if others else "is the program still running?"
-        raise UsageError(f"no coordinator of {chosen}", hint=f"--name JOB names another; {there}")
+        raise UsageError(
+            f"no coordinator of the checkpoints of job {chosen} was found",
+            hint=f"--name JOB names another; {there}",
+        )
     return control.ask(address, message)
 
 

@@ -90,7 +90,10 @@ def clean(workflows: tuple[str, ...], days: float | None, dry_run: bool, yes: bo
     coordinator.
     """
     if not (dry_run or yes) and (as_json or not sys.stdin.isatty()):
-        raise UsageError("nobody can be asked here", hint="say --dry-run to look, --yes to remove")
+        raise UsageError(
+            "nothing was removed: without a terminal nobody can confirm it",
+            hint="say --dry-run to look, --yes to remove",
+        )
     home = keys.home()
     limit = days if days is not None else (0.0 if workflows else DAYS)
     known = known_state(home)
