@@ -63,6 +63,19 @@ def test_it_is_nearer_than_the_best_of_what_is_simple() -> None:
     assert ours.mean() < best.mean()
 
 
+def test_what_was_nearest_has_the_weight() -> None:
+    """Persistence, the median and the linear model are mixed too: where one is right, most of it is that."""
+    rows = known().rows
+    one = model.SIMPLE.index("now") - len(model.SIMPLE)
+    parts = np.random.default_rng(0).random((model.MIXED, 200, 24))
+    found = model._weights(parts, parts[one], rows.time[:200])
+    assert found.sum(axis=1) == pytest.approx(np.ones(24))
+    assert (found[: model.SHORT, one] > 0.85).all()
+    assert (found[model.SHORT :, one] > 0.65).all()
+    assert {"median", "of day"} < set(model.SIMPLE)
+    assert (learned().weights[:, len(model.ANCHORS)] > 0.02).all()  # of the linear model
+
+
 def test_nothing_that_came_later_is_looked_at() -> None:
     """A forecast is the same whether the log ends at its moment or goes on."""
     history, now = cluster(), EPOCH + 70.3 * 86400
@@ -113,6 +126,8 @@ def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
         lambda arrays: arrays.update(left_0=np.full_like(arrays["left_0"], 10**6)),
         lambda arrays: arrays.update(time=arrays["time"][::-1]),
         lambda arrays: arrays.update(median=np.full(24, np.nan)),
+        lambda arrays: arrays.pop("slope"),
+        lambda arrays: arrays.update(center=arrays["center"][:, 1:]),
     ],
 )
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path, change: object) -> None:

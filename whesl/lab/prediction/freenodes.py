@@ -42,7 +42,7 @@ _MOST = 3000  # moments that the document's models are learned from
 _ENOUGH = 120  # moments that make a month
 _BLOCK = 3 * DAY
 _RESAMPLED = 1000
-_VERSION = "2"  # of what is kept in files: another one is made anew
+_VERSION = "3"  # of what is kept in files: another one is made anew
 
 
 class Fold(NamedTuple):

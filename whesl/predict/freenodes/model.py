@@ -1,10 +1,10 @@
-"""The learned forecast: boosted trees on changes and levels, mixed with what is simple, with intervals.
+"""The learned forecast: boosted trees on changes and levels and a linear model, mixed with what is simple.
 
 Trees say the difference from something near: up to three hours from the free nodes of now, from the least of
 the last hour and from the queue rolled forward in either order; beyond, the level itself and the differences
-from the median of the last week and from both rolled queues. Forecasts of the past, made by models that had
-not seen it, give the weights with which these and the simple forecasts are mixed for each hour, and how wide
-the intervals have to be.
+from the median of the last week and from both rolled queues. A linear model stands beside them. Forecasts of
+the past, made by models that had not seen it, give the weights with which these and the simple forecasts are
+mixed for each hour, and how wide the intervals have to be.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.freenodes import boosting, conformal
+from whesl.predict.freenodes import boosting, conformal, linear_model
 from whesl.predict.freenodes.features import COLUMNS
 from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
@@ -29,13 +29,16 @@ if TYPE_CHECKING:
     from whesl.predict.freenodes.boosting import Boosted
     from whesl.predict.freenodes.features import Rows
     from whesl.predict.freenodes.job_history import Floats
+    from whesl.predict.freenodes.linear_model import Linear
 
 SHORT = 3  # hours up to which changes are learned, beyond it levels
 LEVELS = (0.1, 0.5, 0.9)
 # What each model's trees are added to, below and beyond ``SHORT``.
 ANCHORS = (("now", "nothing"), ("last", "week"), ("rolled", "rolled"), ("smallest", "smallest"))
-SIMPLE = ("rolled", "smallest", "last", "week", "month", "median", "of day")
-MIXED = len(ANCHORS) + len(SIMPLE)
+# What the forecast is compared with is among them: a weight for it keeps the forecast from being worse.
+SIMPLE = ("now", "rolled", "smallest", "last", "week", "month", "median", "of day")
+_TAUGHT = len(ANCHORS) + 1  # models that are mixed: trees and the linear one
+MIXED = _TAUGHT + len(SIMPLE)
 _LEARNED = (
     0,
     1,
@@ -53,6 +56,8 @@ _LEARNED = (
 _BLOCKS = (0.5, 0.75, 1.0)  # shares of the time at which blocks of unseen forecasts begin
 _MOST = 3000  # moments that one model's trees are learned from: those of neighbouring hours are much alike
 _HALF_LIFE = 90 * DAY  # of a past forecast's part in the weights beyond ``SHORT``
+_FOLLOWED = (0.9, 0.7)  # part of the weights that is learned, up to ``SHORT`` and beyond; the rest is alike
+_STEPS = 400  # of the weights towards the best ones
 LEAST_DAYS = 28  # of moments to learn from
 _COLUMN = {
     "last": "least of 1 h back",
@@ -70,7 +75,8 @@ class Model:
     Attributes:
         middle: for each of ``ANCHORS`` the trees below and beyond ``SHORT``.
         outer: trees of the lower and of the upper quantile, below and beyond ``SHORT``.
-        weights: of ``ANCHORS`` and ``SIMPLE`` for each hour, shape (hours, mixed).
+        linear: the linear model.
+        weights: of ``ANCHORS``, the linear model and ``SIMPLE`` for each hour, shape (hours, mixed).
         median: of the least free share, shape (hours,).
         of_day: its median by the hour of the day in UTC, shape (24,).
         scores: how far outside of the unwidened intervals the latest unseen outcomes were.
@@ -78,6 +84,7 @@ class Model:
 
     middle: tuple[tuple[Boosted, Boosted], ...]
     outer: tuple[tuple[Boosted, Boosted], ...]
+    linear: Linear
     weights: Floats
     median: Floats
     of_day: Floats
@@ -115,7 +122,7 @@ def fit(
     for first, last in pairwise(begin):
         before = rows.time < first - HOURS * HOUR
         block = (rows.time >= first) & (rows.time < last)
-        part = _trees(_select(rows, before), truth[before], seed, threads)
+        part = _taught(_select(rows, before), truth[before], seed, threads)
         parts = _parts(part, _select(rows, block))
         unseen.append((parts, *_outer(part, _select(rows, block)), truth[block], rows.time[block]))
         advance(1)
@@ -127,9 +134,11 @@ def fit(
     low, high = (np.concatenate([one[place] for one in unseen]) for place in (1, 2))
     low, _, high = conformal.ordered(low, middle, high)
     scores = conformal.Scores(times, low, high, seen)
-    whole = _trees(rows, truth, seed, threads)
+    whole = _taught(rows, truth, seed, threads)
     advance(1)
-    return Model(whole.middle, whole.outer, weights, whole.median, whole.of_day, scores.latest())
+    return Model(
+        whole.middle, whole.outer, whole.linear, weights, whole.median, whole.of_day, scores.latest()
+    )
 
 
 def predict(model: Model, rows: Rows) -> Floats:
@@ -163,14 +172,15 @@ def _select(rows: Rows, which: NDArray[np.bool_]) -> Rows:
     return Table(rows.time[which], rows.capacity[which], rows.free[which], rows.values[which])
 
 
-def _trees(rows: Rows, truth: Floats, seed: int, threads: int) -> Model:
+def _taught(rows: Rows, truth: Floats, seed: int, threads: int) -> Model:
     """Return a model without weights and scores."""
     hour = _hour_of_day(rows)
     median = np.median(truth, axis=0)
     of_day = np.array(
         [np.median(truth[hour == one]) if (hour == one).any() else median[0] for one in range(24)]
     )
-    bare = Model((), (), np.zeros((HOURS, MIXED)), median, of_day, conformal.Scores.none())
+    linear = linear_model.fit(rows.values, truth)
+    bare = Model((), (), linear, np.zeros((HOURS, MIXED)), median, of_day, conformal.Scores.none())
 
     apart = -(-len(rows.time) // _MOST)
 
@@ -192,7 +202,7 @@ def _trees(rows: Rows, truth: Floats, seed: int, threads: int) -> Model:
 
     middle = tuple(learned(anchor, LEVELS[1], place) for place, anchor in enumerate(ANCHORS))
     outer = tuple(learned(ANCHORS[0], level, 0) for level in (LEVELS[0], LEVELS[2]))
-    return Model(middle, outer, bare.weights, median, of_day, bare.scores)
+    return Model(middle, outer, linear, bare.weights, median, of_day, bare.scores)
 
 
 def _hour_of_day(rows: Rows) -> NDArray[np.int64]:
@@ -228,7 +238,8 @@ def _added(pair: tuple[Boosted, Boosted], anchor: tuple[str, str], model: Model,
 def _parts(model: Model, rows: Rows) -> Floats:
     """Return all that is mixed, shape (mixed, moments, hours)."""
     learned = [_added(pair, anchor, model, rows) for pair, anchor in zip(model.middle, ANCHORS, strict=True)]
-    return np.stack([*learned, *(_anchor(model, rows, name) for name in SIMPLE)])
+    simple = (_anchor(model, rows, name) for name in SIMPLE)
+    return np.stack([*learned, model.linear.score(rows.values), *simple])
 
 
 def _outer(model: Model, rows: Rows) -> tuple[Floats, Floats]:
@@ -241,20 +252,17 @@ def _mix(parts: Floats, weights: Floats) -> Floats:
 
 
 def _weights(parts: Floats, truth: Floats, time: Floats) -> Floats:
-    """Return convex weights with the least absolute error, drawn to fixed ones; neighbouring hours together.
+    """Return convex weights with the least absolute error, drawn to the mean of the learned models.
 
-    The fixed ones are the mean of the learned models, beyond ``SHORT`` with a fifth of the simple medians:
-    there the best weights of one season are not those of the next.
+    Neighbouring hours have weights together. They are drawn further beyond ``SHORT``: there the best weights
+    of one season are not those of the next.
     By exponentiated gradients: J. Kivinen, M. K. Warmuth, "Exponentiated gradient versus gradient descent for
     linear predictors", Information and Computation 132, 1997.
     """
-    count = len(ANCHORS)
     first = np.full(MIXED, 0.1 / len(SIMPLE))
-    first[:count] = 0.9 / count
+    first[:_TAUGHT] = 0.9 / _TAUGHT
     mean = np.zeros(MIXED)
-    mean[:count] = 1.0 / count
-    medians = np.zeros(MIXED)
-    medians[[count + SIMPLE.index(name) for name in ("median", "of day")]] = 0.5
+    mean[:_TAUGHT] = 1.0 / _TAUGHT
     recent = 0.5 ** ((time.max() - time) / _HALF_LIFE)
     found = np.empty((HOURS, MIXED))
     for hour in range(HOURS):
@@ -270,12 +278,10 @@ def _weights(parts: Floats, truth: Floats, time: Floats) -> Floats:
         said, was, share = np.ascontiguousarray(said[:, ::step]), was[::step], share[::step]
         share /= share.sum()
         weight = first.copy()
-        for _ in range(200):
+        for _ in range(_STEPS):
             slope = said @ (np.sign(weight @ said - was) * share)
             weight = weight * np.exp(-4.0 * (slope - slope.min()))
             weight /= weight.sum()
-        if short:
-            found[hour] = (2 * (0.8 * weight + 0.2 * first) + mean) / 3
-        else:
-            found[hour] = 0.5 * weight + 0.4 * mean + 0.1 * medians
+        part = _FOLLOWED[0] if short else _FOLLOWED[1]
+        found[hour] = part * weight + (1.0 - part) * mean
     return found

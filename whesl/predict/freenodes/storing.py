@@ -11,6 +11,7 @@ from whesl.predict import saving, tree_scoring
 from whesl.predict.freenodes.boosting import Boosted
 from whesl.predict.freenodes.conformal import Scores
 from whesl.predict.freenodes.features import COLUMNS
+from whesl.predict.freenodes.linear_model import TERMS, Linear
 from whesl.predict.freenodes.model import ANCHORS, MIXED, Model
 from whesl.predict.freenodes.rollforward import HOURS
 from whesl.predict.tree_scoring import Trees
@@ -58,7 +59,8 @@ def save(model: Model, about: About, path: Path) -> None:
     arrays: Arrays = {"weights": model.weights, "median": model.median, "of_day": model.of_day}
     for place, one in enumerate(boosted):
         arrays |= {f"{name}_{place}": values for name, values in one.trees._asdict().items()}
-    scores = model.scores
+    linear, scores = model.linear, model.scores
+    arrays |= {"constant": linear.constant, "center": linear.center, "slope": linear.slope}
     arrays |= {"time": scores.time, "low": scores.low, "high": scores.high, "truth": scores.truth}
     meta = {
         "is": _IS,
@@ -108,6 +110,10 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> tuple[Model, About]:
     model = Model(
         pairs[: len(ANCHORS)],
         pairs[len(ANCHORS) :],
+        Linear(
+            _table(arrays, "constant", (HOURS,)),
+            *(_table(arrays, name, (HOURS, TERMS)) for name in ("center", "slope")),
+        ),
         _table(arrays, "weights", (HOURS, MIXED)),
         _table(arrays, "median", (HOURS,)),
         _table(arrays, "of_day", (24,)),
