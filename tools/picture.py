@@ -13,7 +13,7 @@ from rich.text import Text
 STYLES = {
     r"fault: .*": "bold yellow",
     r"raised \w+": "bold red",
-    r"recovered in .*|all \d+ outputs equal.*|\d+ recovered in place": "bold green",
+    r"restarted in .*|recovered from .*|all \d+ outputs equal.*|\d+ recovered in place": "bold green",
     r"completed": "green",
     r"runs again.*": "cyan",
     r"^\d\d:\d\d:\d\d": "dim",
@@ -21,7 +21,7 @@ STYLES = {
 }
 WIDTH = 118
 SHOWN = re.compile(
-    r"demo:|\d\d:\d\d:\d\d .*(raised|step|again|recovered)|\S+: \d+ of|recovery took|resubmission"
+    r"demo:|\d\d:\d\d:\d\d .*(raised|step|again|restarted|recovered)|\S+: \d+ of|recovery took|resubmission"
 )
 
 
