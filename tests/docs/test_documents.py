@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 INSIDE = sorted((ROOT / "docs" / "design").glob("*.md"))
 LAB = sorted((ROOT / "docs" / "lab").glob("*.md"))
 CLOUD = sorted((ROOT / "docs" / "cloud").glob("*.md"))
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE, *LAB, *CLOUD]
+PLACEMENT = sorted((ROOT / "docs" / "placement").glob("*.md"))
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), *INSIDE, *LAB, *CLOUD, *PLACEMENT]
 # What a reader takes in at one go: lines of a page.
 LONGEST = {
     "CHANGELOG.md": 30,
@@ -42,11 +43,30 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(other), f"{page.name} links to {target}#{anchor}"
 
 
-@pytest.mark.parametrize("name", list(LONGEST))
-def test_files_that_are_named_exist(name: str) -> None:
-    """Each `folder/module.py` of a page on the inside is there, from the root or from the package on."""
-    for path in re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.(?:py|esl|sh|g4))`", (ROOT / name).read_text()):
-        assert (ROOT / path).exists() or (ROOT / "whesl" / path).exists(), f"{name}: {path}"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    """Each `folder/module.py` of a page is there, from the root, the package or a room on."""
+    for path in re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.(?:py|esl|sh|g4))`", page.read_text()):
+        places = (ROOT, ROOT / "whesl", *(ROOT / "whesl").iterdir())
+        assert any((place / path).exists() for place in places), f"{page.name}: {path}"
+
+
+def test_modules_that_are_named_exist() -> None:
+    """Each `room.module.name` of a page, a comment or a docstring is there."""
+    rooms = "|".join(path.parent.name for path in (ROOT / "whesl").glob("*/__init__.py"))
+    named = re.compile(rf"(?:`|whesl\.)((?:{rooms})\.\w+\.\w+)(?![\w-])")
+    for file in (*PAGES, *(ROOT / "whesl").rglob("*.py")):
+        for name in named.findall(file.read_text()):
+            assert _is_there(name), f"{file.relative_to(ROOT)}: {name}"
+
+
+def _is_there(name: str) -> bool:
+    place, parts = ROOT / "whesl", name.split(".")
+    while parts and (place / parts[0]).is_dir():
+        place /= parts.pop(0)
+    if parts and (module := place / f"{parts[0]}.py").exists():
+        return len(parts) == 1 or re.search(rf"\b{parts[1]}\b", module.read_text()) is not None
+    return not parts or ((place / "__init__.py").exists() and parts[0] in (place / "__init__.py").read_text())
 
 
 def test_these_pages_stay_short() -> None:
