@@ -65,7 +65,7 @@ _LONGEST_TICK = 1.0
 _FAREWELL = 2.0
 _BATCH = 256
 _JOURNAL_RETRY = 1.0
-# Where more messages come in a second, a turn that had few is followed by a wait of some milliseconds: a turn
+# Where more messages come in a second, a round that had few is followed by a wait of some milliseconds: a round
 # takes longer than what is done in it for one heartbeat (network drivers let packets gather for that reason).
 _MANY, _FEW = 500, 32
 _GATHERING = 3
@@ -154,7 +154,7 @@ class Daemon:
         self._full = False
         self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
         self._next_tick = 0.0
-        self._heard = self._new = 0  # messages since the last tick, and in the last turn
+        self._heard = self._new = 0  # messages since the last tick, and in the last round
         self._many = False
         self._signals, self._signalled = socket.socketpair()
         for end in (self._signals, self._signalled):
@@ -185,7 +185,7 @@ class Daemon:
         self._close(poller)
 
     def stop(self) -> None:
-        """End after the present turn."""
+        """End after the present round."""
         self._stopping = True
 
     # The loop, step by step -----------------------------------------------------------------------------
@@ -332,7 +332,7 @@ class Daemon:
             LOG.info("idle for %g s: ending", self._idle)
             self.stop()
         else:
-            # One may wait in a queue, or be paused. Nobody looks at 100,000 tasks every turn.
+            # One may wait in a queue, or be paused. Nobody looks at 100,000 tasks every round.
             self._needed = time.monotonic()
 
     # Commands -------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ class Feed:
                     if text is not None:
                         yield text
         except (TimeoutError, JournalError):
-            # Nothing new, or a coordinator that is being started again: look at the next turn.
+            # Nothing new, or a coordinator that is being started again: look in the next round.
             return
 
     def settled(self) -> bool:

@@ -82,7 +82,7 @@ D = TypeVar("D", bound=Delivered)
 def events_of(deliveries: Iterable[D]) -> Iterator[tuple[Event, tuple[D, ...]]]:
     """Yield an event for each message, in order, and which messages it stands for; heartbeats together.
 
-    A turn of the core takes longer than what a heartbeat changes, and most of what arrives are heartbeats.
+    A step of the core takes longer than what a heartbeat changes, and most of what arrives are heartbeats.
     """
     for beats, some in groupby(deliveries, key=lambda delivery: type(delivery.message) is Heartbeat):
         if beats:

@@ -33,7 +33,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     ``records``, or a ``share`` of the number of tasks if that is more: after how many records the next
     snapshot is due. ``old``: how many records are moved out of the journal together, once they are in
-    ``kept`` snapshots. ``removed``: how many of them are removed from it in one turn of the loop.
+    ``kept`` snapshots. ``removed``: how many of them are removed from it in one round of the loop.
     ``history``: bytes of old records that are kept. ``apart``, ``again``: seconds between two snapshots,
     and after one that failed.
     """

@@ -156,7 +156,7 @@ class Chain:
         try:
             found = self._scheduler.jobs(open_jobs)
         except (CouldNotObserveError, TransientError):
-            # Not seen is not gone: look again at the next turn.
+            # Not seen is not gone: look again in the next round.
             return
         for job in open_jobs:
             if job in found:
