@@ -154,7 +154,8 @@ EXCEPTION RECOVERY STEP ANYHOW JOB JOB.REPLACE
 
 def test_a_command_that_is_wrong_recovers_from_nothing(bench: Bench) -> None:
     rules = ("-e", bench.rules(WRONG))
-    code, _, _ = bench.run(*bench.script("mpirunn -n 4 ./app\n"), options=(*rules, "--summary"))
+    # A launcher's name: else the script itself is the program, and is seen where the machine is busy.
+    code, _, _ = bench.run(*bench.script("mpiexec.wrong -n 4 ./app\n"), options=(*rules, "--summary"))
     assert code == 127
     assert bench.kinds().count("relaunched") == 3
     assert "confirmed" not in bench.kinds(), "its program was never seen"
