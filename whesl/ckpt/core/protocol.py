@@ -2,8 +2,8 @@
 
 A prediction makes a node vulnerable. If its lead time covers a migration, its processes move. Otherwise all
 ranks agree on a time step and stop there; vulnerable nodes write first, one after the other, the least time
-left first; then all others; then the manifest makes the checkpoint whole. Source: the dissertation, section 2.6
-and Figure 2.9.
+left first; then all others; then the manifest makes the checkpoint whole. Source: the dissertation, section
+2.6 and Figure 2.9.
 """
 
 from __future__ import annotations
