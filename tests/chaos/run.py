@@ -163,7 +163,7 @@ def _make_chaos(
 
 
 def _settle(environment: dict[str, str]) -> None:
-    """Give the coordinator time to hear of jobs that ended without a word of their isolators."""
+    """Give the coordinator time to hear of jobs that ended before their isolators reported."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         done = subprocess.run(

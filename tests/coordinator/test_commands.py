@@ -62,7 +62,7 @@ class TestPeople:
         said = {"job": "7", "state": "NODE_FAIL", "word": "NODE_FAIL", "exit_code": "-1"}
         assert self.tell(world, "job-ended", "w/a", "c1", **said).ok
         assert world.task("a").state is TaskState.FAILED
-        assert world.task("a").reason == "job 7 ended without a word of its isolator: NODE_FAIL"
+        assert world.task("a").reason == "job 7 ended and its isolator did not say how: NODE_FAIL"
         peer = world.register("a", job="8")
         assert world.told(peer, Welcome)[-1].admitted, "its manager runs it again"
         assert world.task("a").live

@@ -65,8 +65,8 @@ _LONGEST_TICK = 1.0
 _FAREWELL = 2.0
 _BATCH = 256
 _JOURNAL_RETRY = 1.0
-# Where more messages come in a second, a round that had few is followed by a wait of some milliseconds: a round
-# takes longer than what is done in it for one heartbeat (network drivers let packets gather for that reason).
+# Where more messages come in a second, a round that had few is followed by a wait of some milliseconds:
+# a round takes longer than what is done in it for one heartbeat (network drivers gather packets likewise).
 _MANY, _FEW = 500, 32
 _GATHERING = 3
 # At most so many tasks are told a new configuration at once, one time after the other after so many seconds:

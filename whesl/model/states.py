@@ -68,7 +68,7 @@ class JobState(str, Enum):
     NODE_FAIL = "NODE_FAIL"
     OUT_OF_MEMORY = "OUT_OF_MEMORY"
     PREEMPTED = "PREEMPTED"
-    UNKNOWN = "UNKNOWN"  # a word we do not know, or no answer; never treated as ended
+    UNKNOWN = "UNKNOWN"  # a state that is not known here, or no answer; never treated as ended
 
     @property
     def ended(self) -> bool:

@@ -87,7 +87,7 @@ def table(
 
     Args:
         report: as it stands.
-        manager: the manager's own word for each task's state, by the task's name.
+        manager: what the manager calls each task's state, by the task's name.
         elapsed: seconds since the start.
         said: the latest lines.
         height: lines of the terminal; with fewer, fewer tasks are shown.

@@ -66,7 +66,7 @@ def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
 
 
 def flattened(record: Record) -> dict[str, Any]:
-    """Return a record as an event: an isolator's report under its own word, with its task and time.
+    """Return a record as an event: an isolator's report under its kind, with its task and time.
 
     ``number`` counts the coordinator's records, ``source`` is coordinator or isolator.
     """

@@ -53,7 +53,7 @@ class Transition:
             self.commands.append(Send(peer=peer, message=message))
 
     def finished(self, entry: TaskEntry, state: TaskState, code: int, reason: str, told_by: ToldBy) -> None:
-        """Write down that a task has ended, by another's word than its isolator's."""
+        """Write down that a task has ended, as told by another than its isolator."""
         self.record(
             records.Finished(
                 task=entry.id,

@@ -94,7 +94,7 @@ def failure(command: str, status: int, stderr: str) -> WheslError:
     """Return the error for a command that ended with ``status`` (negative: signal) and wrote ``stderr``."""
     text = " ".join(stderr.split())
     if status < 0 or not text:
-        # Killed, or failed without a word: nobody knows how far it got.
+        # Killed, or failed without a message: nobody knows how far it got.
         return CouldNotObserveError(f"{command} ended with status {status} and gave no reason: {text or '-'}")
     # Slurm's commands begin each line of theirs with their name and "error:"; once is enough.
     lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]

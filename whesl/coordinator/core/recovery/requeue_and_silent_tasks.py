@@ -1,7 +1,7 @@
 """What a task cannot settle inside its allocation: run the same job again, once; or fail visibly; or pause.
 
 A task whose isolator is silent is *unobserved*, neither running nor gone. The scheduler is asked, and only
-its own word counts: the job has ended, or has lost its batch host. No answer changes nothing.
+what it says counts: the job has ended, or has lost its batch host. No answer changes nothing.
 """
 
 from __future__ import annotations
@@ -327,7 +327,7 @@ def _ended_silently(transition: Transition, entry: TaskEntry, record: JobRecord 
 
 
 def ended_unheard(
-    transition: Transition, entry: TaskEntry, job: str, state: JobState, word: str, code: int
+    transition: Transition, entry: TaskEntry, job: str, state: JobState, detail: str, code: int
 ) -> None:
     """Write down that a task's job has ended and its isolator did not say how.
 
@@ -336,11 +336,11 @@ def ended_unheard(
         entry: the task.
         job: its job's id, '' when it never had one that began.
         state: the job's.
-        word: the scheduler's own word for that; without a job, why there is none.
+        detail: what the scheduler calls that; without a job, why there is none.
         code: the job's exit status, -1 for none.
     """
     became = _STATES.get(state, TaskState.FAILED)
-    reason = f"job {job} ended without a word of its isolator: {word}" if job else word
+    reason = f"job {job} ended and its isolator did not say how: {detail}" if job else detail
     transition.finished(entry, became, code, reason, ToldBy.SCHEDULER)
     transition.say(f"{entry.id}: {became.value}: {reason}")
 
