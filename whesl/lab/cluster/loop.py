@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from whesl.lab.cluster import bits
-from whesl.lab.cluster.reservation_profile import compressed, place, rebuilt, shifted, widen
+from whesl.lab.cluster.reservation_profile import Reservations, compressed, place, rebuilt, shifted, widen
 from whesl.lab.cluster.running import enter, leave, pop, push
 from whesl.lab.cluster.simulation_records import Attempts
 from whesl.lab.cluster.waiting import Waiting, add, fitting, following, none_of
@@ -203,7 +203,7 @@ def advance(
     fault_time, fault_node, fault_up = faults.time, faults.node, faults.up
     changes = len(fault_time)
     identity = changes > 0
-    waits, least_size, least_time, group_size, group_time = queue
+    waits = queue.bits
     (
         state,
         left,
@@ -236,6 +236,7 @@ def advance(
     chosen = np.empty(nodes if careful else 0, dtype=np.int64)
     later = np.empty(nodes if careful else 0, dtype=np.int64)
     reserving = policy == CONSERVATIVE
+    of = Reservations(size, limit, begin, promise, times_ahead, free_ahead)
     rebuild = False
     # When nodes became free that were reserved, and how many such times there are; after a pause, any time.
     risen = np.empty((16, 2))
@@ -320,7 +321,7 @@ def advance(
                     kept = saved(now - starts[attempt], checkpoint[job])
                     left[job] -= kept
                     limit[job] -= kept
-                    add(waits, least_size, least_time, group_size, group_time, job, size[job], limit[job])
+                    add(queue, job, size[job], limit[job])
                     waiting += 1
                     first = min(first, job)
                 free_nodes[node >> 6] &= ~(1 << (node & 63))
@@ -329,7 +330,7 @@ def advance(
 
         fresh = arrived
         while arrived < count and submit[arrived] == now:
-            add(waits, least_size, least_time, group_size, group_time, arrived, size[arrived], limit[arrived])
+            add(queue, arrived, size[arrived], limit[arrived])
             waiting += 1
             arrived += 1
 
@@ -340,31 +341,13 @@ def advance(
             if rebuild:
                 lo = 0
                 hi = rebuilt(times_ahead, free_ahead, ends, sizes, active, free, now)
-                hi = place(
-                    waits, 0, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now
-                )
+                hi = place(waits, 0, arrived, of, lo, hi, now)
                 rebuild = False
                 ahead = 0
             else:
                 if stale and ahead > 0:
-                    hi, ahead = compressed(
-                        waits,
-                        first,
-                        fresh,
-                        size,
-                        limit,
-                        begin,
-                        times_ahead,
-                        free_ahead,
-                        lo,
-                        hi,
-                        now,
-                        risen,
-                        ahead,
-                    )
-                hi = place(
-                    waits, fresh, arrived, size, limit, begin, promise, times_ahead, free_ahead, lo, hi, now
-                )
+                    hi, ahead = compressed(waits, first, fresh, of, lo, hi, now, risen, ahead)
+                hi = place(waits, fresh, arrived, of, lo, hi, now)
             stale = False
             due = np.inf
             job = following(waits, first, arrived)
@@ -404,21 +387,7 @@ def advance(
             else:
                 if not backfill:
                     break
-                job = fitting(
-                    waits,
-                    least_size,
-                    least_time,
-                    group_size,
-                    group_time,
-                    at,
-                    arrived,
-                    size,
-                    limit,
-                    now,
-                    free,
-                    shadow,
-                    extra,
-                )
+                job = fitting(queue, at, arrived, size, limit, now, free, shadow, extra)
                 if job < 0:
                     break
             at = job + 1

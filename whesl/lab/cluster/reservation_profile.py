@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whesl.lab.cluster.waiting import following
 from whesl.placement.conservative_backfilling import earliest, locate, occupy
-from whesl.predict.numba_jit import jit
+from whesl.predict.numba_jit import jit, jit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class Reservations(NamedTuple):
+    """What is known of the jobs, shape (jobs,), and the profile: arrays of the event loop's machine."""
+
+    size: NDArray[np.int64]
+    limit: NDArray[np.float64]
+    begin: NDArray[np.float64]
+    promise: NDArray[np.float64]
+    times: NDArray[np.float64]
+    free: NDArray[np.int64]
 
 
 @jit
@@ -46,29 +57,20 @@ def rebuilt(
     return hi
 
 
-@jit
+@jit_inner
 def place(
-    waits: NDArray[np.int64],
-    job: int,
-    behind: int,
-    size: NDArray[np.int64],
-    limit: NDArray[np.float64],
-    begin: NDArray[np.float64],
-    promise: NDArray[np.float64],
-    times: NDArray[np.float64],
-    free: NDArray[np.int64],
-    lo: int,
-    hi: int,
-    now: float,
+    waits: NDArray[np.int64], job: int, behind: int, of: Reservations, lo: int, hi: int, now: float
 ) -> int:
     """Give each waiting job from ``job`` on, below ``behind``, a reservation; return the profile's end."""
     job = following(waits, job, behind)
     while job >= 0:
-        begin[job] = earliest(times, free, lo, hi, now, size[job], limit[job], np.inf, np.inf)
-        if promise[job] == np.inf:
-            promise[job] = begin[job]
-        if begin[job] < np.inf:
-            hi = occupy(times, free, lo, hi, begin[job], begin[job] + limit[job], size[job])
+        size, limit = of.size[job], of.limit[job]
+        begin = earliest(of.times, of.free, lo, hi, now, size, limit, np.inf, np.inf)
+        of.begin[job] = begin
+        if of.promise[job] == np.inf:
+            of.promise[job] = begin
+        if begin < np.inf:
+            hi = occupy(of.times, of.free, lo, hi, begin, begin + limit, size)
         job = following(waits, job + 1, behind)
     return hi
 
@@ -88,15 +90,9 @@ def widen(risen: NDArray[np.float64], count: int, begin: float, end: float) -> i
     return count + 1
 
 
-@jit
+@jit_inner
 def _most(
-    times: NDArray[np.float64],
-    free: NDArray[np.int64],
-    lo: int,
-    hi: int,
-    risen: NDArray[np.float64],
-    begun: int,
-    count: int,
+    of: Reservations, lo: int, hi: int, risen: NDArray[np.float64], begun: int, count: int
 ) -> tuple[int, float]:
     """Return the most nodes free at any time in ``risen[begun:count]``, and when the last of these ends."""
     most = 0
@@ -104,23 +100,19 @@ def _most(
     for one in range(begun, count):
         begin, end = risen[one, 0], risen[one, 1]
         last = max(last, end)
-        at = locate(times, lo, hi, begin)
-        while at < hi and times[at] < end:
-            most = max(most, free[at])
+        at = locate(of.times, lo, hi, begin)
+        while at < hi and of.times[at] < end:
+            most = max(most, of.free[at])
             at += 1
     return most, last
 
 
-@jit
+@jit_inner
 def compressed(
     waits: NDArray[np.int64],
     job: int,
     behind: int,
-    size: NDArray[np.int64],
-    limit: NDArray[np.float64],
-    begin: NDArray[np.float64],
-    times: NDArray[np.float64],
-    free: NDArray[np.int64],
+    of: Reservations,
     lo: int,
     hi: int,
     now: float,
@@ -136,21 +128,21 @@ def compressed(
         The place behind the profile's end, and how many times in ``risen`` are kept for the next call.
     """
     known = count
-    most, last = _most(times, free, lo, hi, risen, 0, count)
+    most, last = _most(of, lo, hi, risen, 0, count)
     job = following(waits, job, behind)
     while job >= 0:
-        old = begin[job]
-        if old > now and size[job] <= most:
-            new = earliest(times, free, lo, hi, now, size[job], limit[job], old, last)
+        old, size, limit = of.begin[job], of.size[job], of.limit[job]
+        if old > now and size <= most:
+            new = earliest(of.times, of.free, lo, hi, now, size, limit, old, last)
             if new < old:
                 if old < np.inf:
-                    hi = occupy(times, free, lo, hi, old, old + limit[job], -size[job])
-                hi = occupy(times, free, lo, hi, new, new + limit[job], size[job])
-                begin[job] = new
+                    hi = occupy(of.times, of.free, lo, hi, old, old + limit, -size)
+                hi = occupy(of.times, of.free, lo, hi, new, new + limit, size)
+                of.begin[job] = new
                 if count == len(risen):
                     known = min(known, count - 1)
-                count = widen(risen, count, old, old + limit[job])
-                more, end = _most(times, free, lo, hi, risen, count - 1, count)
+                count = widen(risen, count, old, old + limit)
+                more, end = _most(of, lo, hi, risen, count - 1, count)
                 most, last = max(most, more), max(last, end)
         job = following(waits, job + 1, behind)
     for one in range(known, count):

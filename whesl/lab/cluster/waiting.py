@@ -12,7 +12,7 @@ import numpy as np
 
 from whesl.lab.cluster.bits import lowest
 from whesl.placement.easy import may_overtake
-from whesl.predict.numba_jit import jit
+from whesl.predict.numba_jit import jit, jit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,29 +51,20 @@ def none_of(count: int) -> Waiting:
     )
 
 
-@jit
-def add(
-    bits: NDArray[np.int64],
-    least_size: NDArray[np.int64],
-    least_time: NDArray[np.float64],
-    group_size: NDArray[np.int64],
-    group_time: NDArray[np.float64],
-    job: int,
-    size: int,
-    estimate: float,
-) -> None:
+@jit_inner
+def add(queue: Waiting, job: int, size: int, estimate: float) -> None:
     """Add a job."""
     word = job >> 6
     group = word >> 6
-    if bits[word] == 0:
-        least_size[word] = size
-        least_time[word] = estimate
+    if queue.bits[word] == 0:
+        queue.size[word] = size
+        queue.time[word] = estimate
     else:
-        least_size[word] = min(least_size[word], size)
-        least_time[word] = min(least_time[word], estimate)
-    bits[word] |= 1 << (job & 63)
-    group_size[group] = min(group_size[group], size)
-    group_time[group] = min(group_time[group], estimate)
+        queue.size[word] = min(queue.size[word], size)
+        queue.time[word] = min(queue.time[word], estimate)
+    queue.bits[word] |= 1 << (job & 63)
+    queue.group_size[group] = min(queue.group_size[group], size)
+    queue.group_time[group] = min(queue.group_time[group], estimate)
 
 
 @jit
@@ -93,13 +84,9 @@ def following(bits: NDArray[np.int64], job: int, count: int) -> int:
     return found if found < count else -1
 
 
-@jit
+@jit_inner
 def fitting(
-    bits: NDArray[np.int64],
-    least_size: NDArray[np.int64],
-    least_time: NDArray[np.float64],
-    group_size: NDArray[np.int64],
-    group_time: NDArray[np.float64],
+    queue: Waiting,
     job: int,
     count: int,
     size: NDArray[np.int64],
@@ -114,7 +101,7 @@ def fitting(
         return -1
     place = job >> 6
     end = (count + 63) >> 6
-    word = bits[place] & (-1 << (job & 63))
+    word = queue.bits[place] & (-1 << (job & 63))
     whole = (job & 63) == 0
     while True:
         if word != 0:
@@ -128,37 +115,30 @@ def fitting(
                 shortest = min(shortest, estimate[at])
                 word &= word - 1
             if whole:
-                least_size[place] = least
-                least_time[place] = shortest
+                queue.size[place] = least
+                queue.time[place] = shortest
         place += 1
         if place & 63 == 0:
-            _tighten(bits, least_size, least_time, group_size, group_time, (place >> 6) - 1)
+            _tighten(queue, (place >> 6) - 1)
             while place < end and not may_overtake(
-                group_size[place >> 6], group_time[place >> 6], now, free, shadow, extra
+                queue.group_size[place >> 6], queue.group_time[place >> 6], now, free, shadow, extra
             ):
                 place += 64
         if place >= end:
             return -1
-        word = bits[place]
+        word = queue.bits[place]
         whole = True
-        if word != 0 and not may_overtake(least_size[place], least_time[place], now, free, shadow, extra):
+        if word != 0 and not may_overtake(queue.size[place], queue.time[place], now, free, shadow, extra):
             word = 0
 
 
-@jit
-def _tighten(
-    bits: NDArray[np.int64],
-    least_size: NDArray[np.int64],
-    least_time: NDArray[np.float64],
-    group_size: NDArray[np.int64],
-    group_time: NDArray[np.float64],
-    group: int,
-) -> None:
+@jit_inner
+def _tighten(queue: Waiting, group: int) -> None:
     least = NONE
     shortest = np.inf
     for place in range(group << 6, (group + 1) << 6):
-        if bits[place] != 0:
-            least = min(least, least_size[place])
-            shortest = min(shortest, least_time[place])
-    group_size[group] = least
-    group_time[group] = shortest
+        if queue.bits[place] != 0:
+            least = min(least, queue.size[place])
+            shortest = min(shortest, queue.time[place])
+    queue.group_size[group] = least
+    queue.group_time[group] = shortest
