@@ -36,7 +36,6 @@ EXPERIMENTS: dict[str, str] = {
     "grid-2013": "whesl.experiments.grid.reproduce",
     "grid-first-fit": "whesl.experiments.grid.reproduce_failures",
     "grid-generator": "whesl.experiments.grid.reproduce_failures",
-    # Clusters and traces
     # A cluster and a cloud
     "cloud-observations": "whesl.experiments.cloud.reproduce",
     "cloud-small": "whesl.experiments.cloud.reproduce",

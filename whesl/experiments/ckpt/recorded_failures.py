@@ -51,16 +51,9 @@ def lanl(progress: Progress, data: Path | None, quick: bool) -> Report:
         )
         drawn = studies.overheads(bench, list(applications.values()), failures)
         replayed = studies.overheads(bench, list(applications.values()), failures, recorded=recorded)
-        tables.append(
-            studies.overhead_table(
-                replayed, f"overheads-lanl-{system}-recorded", f"Overheads, LANL {system}'s own records"
-            )
-        )
-        figures.append(
-            studies.overhead_figure(
-                replayed, f"overheads-lanl-{system}-recorded", f"Overheads, LANL {system}'s own records"
-            )
-        )
+        name, title = f"overheads-lanl-{system}-recorded", f"Overheads, LANL {system}'s own records"
+        tables.append(studies.overhead_table(replayed, name, title))
+        figures.append(studies.overhead_figure(replayed, name, title))
         both = [
             [100 * reduction(found[name, "B"], found[name, "P2"]) for name in applications]
             for found in (drawn, replayed)

@@ -9,7 +9,7 @@ import numpy as np
 from whesl.experiments.desktop.evaluation import POLICIES, SPACE, TIME, Plan, Queue, Row, one_site
 from whesl.experiments.desktop.synthetic_machines import DAY, Site
 from whesl.experiments.registry import Finding, Report, experiment
-from whesl.lab.results.table_and_figure import Cell, Figure, Series, Table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,37 +74,28 @@ def desktop(progress: Progress, data: Path | None, quick: bool) -> Report:
 
 
 def _tables(mean: _Means, plan: Plan) -> list[Table]:
-    tables = []
-    for replication in (TIME, SPACE):
-        rows: list[tuple[Cell, ...]] = []
-        for policy in POLICIES:
-            if (policy, replication) == ("Random", SPACE):
-                continue
-            rows += [
-                (
-                    policy,
-                    hours,
-                    mean(policy, replication, hours, "success"),
-                    mean(policy, replication, hours, "attempts"),
-                    mean(policy, replication, hours, "used"),
-                    mean(policy, replication, hours, "turnaround"),
-                    mean(policy, replication, hours, "waiting"),
-                )
+    measures = {
+        "success": "success",
+        "attempts": "machines a job",
+        "used": "machine-hours",
+        "turnaround": "turnaround, h",
+        "waiting": "queue",
+    }
+    columns = ("policy", "length, h", *measures.values())
+    return [
+        Table(
+            replication.replace(" ", "-"),
+            f"Long jobs, replication {replication}",
+            columns,
+            [
+                (policy, hours, *(mean(policy, replication, hours, measure) for measure in measures))
+                for policy in POLICIES
+                if (policy, replication) != ("Random", SPACE)
                 for hours in plan.lengths
-            ]
-        columns = (
-            "policy",
-            "length, h",
-            "success",
-            "machines a job",
-            "machine-hours",
-            "turnaround, h",
-            "queue",
+            ],
         )
-        tables.append(
-            Table(replication.replace(" ", "-"), f"Long jobs, replication {replication}", columns, rows)
-        )
-    return tables
+        for replication in (TIME, SPACE)
+    ]
 
 
 def _figures(mean: _Means, plan: Plan, queues: Sequence[Queue]) -> list[Figure]:

@@ -60,32 +60,32 @@ def mean_of(run: Callable[[int], Measures], seeds: Sequence[int], advance: Calla
     for seed in seeds:
         found.append(run(seed))
         advance(1)
-    slowdown = [one.slowdown for one in found]
-    return Mean(
-        float(np.mean(slowdown)),
-        float(np.mean([one.response for one in found])),
-        float(np.mean([one.wait for one in found])),
-        float(np.mean([one.killed for one in found])),
-        float(np.mean([one.cancelled for one in found])),
-        float(np.std(slowdown)),
-        len(found),
-        (time.process_time() - begun) / len(found),
+    seconds = (time.process_time() - begun) / len(found)
+    slowdown, response, wait, killed, cancelled = (
+        float(np.mean([getattr(one, name) for one in found])) for name in Mean._fields[:5]
     )
+    deviation = float(np.std([one.slowdown for one in found]))
+    return Mean(slowdown, response, wait, killed, cancelled, deviation, len(found), seconds)
+
+
+def by_policy(
+    machines: Grid, work: Jobs, down: Outages, seeds: Sequence[int], advance: Callable[[float], None]
+) -> dict[str, Mean]:
+    """Return the figures of each policy; what is drawn is run with each seed."""
+    return {
+        policy: mean_of(
+            lambda seed, policy=policy: simulation.simulate(  # type: ignore[misc]  # the default binds the loop's value
+                machines, work, down, policy, seed, starts=STARTS
+            )[1],
+            seeds if policy == "ls" else [0],
+            advance,
+        )
+        for policy in POLICIES
+    }
 
 
 def row_of(problem: str, policy: str, mean: Mean) -> list[Any]:
-    return [
-        problem,
-        policy,
-        mean.runs,
-        mean.slowdown,
-        mean.response,
-        mean.wait,
-        mean.killed,
-        mean.cancelled,
-        mean.deviation,
-        mean.seconds,
-    ]
+    return [problem, policy, mean.runs, *mean[:6], mean.seconds]
 
 
 def metacentrum_data(
@@ -127,14 +127,8 @@ def metacentrum(progress: Progress, data: Path | None, quick: bool) -> Report:
         for problem in SCENARIOS:
             work = jobs[problem in ("EXT-REQ", "EXT-ALL")]
             down = outages if problem in ("EXT-FAIL", "EXT-ALL") else failure_records.NONE
-            for policy in POLICIES:
-                found[problem, policy] = mean_of(
-                    lambda seed, work=work, down=down, policy=policy: simulation.simulate(  # type: ignore[misc]  # defaults bind the loop's values
-                        machines, work, down, policy, seed, starts=STARTS
-                    )[1],
-                    list(seeds) if policy == "ls" else [0],
-                    advance,
-                )
+            means = by_policy(machines, work, down, seeds, advance)
+            found |= {(problem, policy): mean for policy, mean in means.items()}
     rows = [row_of(problem, policy, mean) for (problem, policy), mean in found.items()]
     table = Table("metacentrum", "MetaCentrum (Figure 2)", COLUMNS, rows)
     figures = [
@@ -324,14 +318,8 @@ def real_requirements(progress: Progress, data: Path | None, quick: bool) -> Rep
         for problem in ("BASIC", "EXT-REQ"):
             kinds = wanted if problem == "EXT-REQ" else cluster_eligibility.none(len(rows), len(clusters))
             work = simulation.jobs_of(log, rows, kinds)
-            for policy in POLICIES:
-                found[problem, policy] = mean_of(
-                    lambda seed, work=work, policy=policy: simulation.simulate(  # type: ignore[misc]  # as above
-                        machines, work, failure_records.NONE, policy, seed, starts=STARTS
-                    )[1],
-                    list(seeds) if policy == "ls" else [0],
-                    advance,
-                )
+            means = by_policy(machines, work, failure_records.NONE, seeds, advance)
+            found |= {(problem, policy): mean for policy, mean in means.items()}
     single = float((wanted.suits[wanted.kind].sum(axis=1) == 1).mean())
     slow = {key: mean.slowdown for key, mean in found.items()}
     grows = sum(slow["EXT-REQ", policy] > slow["BASIC", policy] for policy in POLICIES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def example(progress: Progress, data: Path | None, quick: bool) -> Report:
     return Report([finding], values=values)
 
 
-def _sweep(progress: Progress, data: Path | None, log: Log, quick: bool) -> Report:
+def _sweep(progress: Progress, data: Path | None, quick: bool, log: Log) -> Report:
     """Run a log over confidences and accuracies, at both loads (Figures 6 to 10)."""
     records = _records(data)
     levels = (0.0, 0.1, 0.9) if quick else tuple(round(0.1 * i, 1) for i in range(11))
@@ -299,22 +300,12 @@ def _sweep_findings(
     ]
 
 
-@experiment("torus-sdsc", SOURCE, "Figures 6a, 9a on SDSC: confidence and accuracy from 0 to 1")
-def sdsc(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the sweep on SDSC."""
-    return _sweep(progress, data, SDSC, quick)
-
-
-@experiment("torus-nasa", SOURCE, "Figures 6b, 7, 9b on NASA: confidence and accuracy from 0 to 1")
-def nasa(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the sweep on NASA."""
-    return _sweep(progress, data, NASA, quick)
-
-
-@experiment("torus-llnl", SOURCE, "Figures 6c, 8, 9c, 10 on LLNL Atlas, scaled, in place of T3D")
-def llnl(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the sweep on Atlas."""
-    return _sweep(progress, data, ATLAS, quick)
+for _name, _log, _about in (
+    ("torus-sdsc", SDSC, "Figures 6a, 9a on SDSC: confidence and accuracy from 0 to 1"),
+    ("torus-nasa", NASA, "Figures 6b, 7, 9b on NASA: confidence and accuracy from 0 to 1"),
+    ("torus-llnl", ATLAS, "Figures 6c, 8, 9c, 10 on LLNL Atlas, scaled, in place of T3D"),
+):
+    experiment(_name, SOURCE, _about)(partial(_sweep, log=_log))
 
 
 @experiment("torus-rates", SOURCE, "Figures 3 to 5 on SDSC: 0 to 4,000 failures, with and without prediction")

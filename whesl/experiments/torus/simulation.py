@@ -12,11 +12,12 @@ from whesl.experiments.torus.measures import Measures, measures
 from whesl.placement.torus.boxes import Torus, torus
 from whesl.placement.torus.choice import RULES, TIE_BREAKING
 from whesl.placement.torus.scheduling_pass import Settings
-from whesl.predict.failure_history import History
+from whesl.predict.failure_history import merged
 from whesl.predict.given_accuracy import confidence, tie_breaking
 
 if TYPE_CHECKING:
     from whesl.predict.compiled_predictor import Compiled
+    from whesl.predict.failure_history import History
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,7 @@ def shape(x: int = 4, y: int = 4, z: int = 8) -> Torus:
 
 def nothing(nodes: int, begin: float, finish: float) -> History:
     """Return a history without a failure."""
-    none = np.zeros(0)
-    whole = np.zeros(0, dtype=np.int32)
-    return History(nodes, begin, finish, whole, none, none, whole)
+    return merged(nodes, begin, finish, ())
 
 
 def predictor(study: Study, truth: History) -> Compiled:
