@@ -215,7 +215,7 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
 
 
 def _ask_again(transition: Transition) -> None:
-    """Ask again what is still open: a question that overtook the registration was nobody's, and is lost."""
+    """Ask again what is still open: a question that overtook the registration was dropped."""
     state = transition.state
     under_way = state.recovery
     waits = state.phase in (Phase.FENCING, Phase.GRANT)

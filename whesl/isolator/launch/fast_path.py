@@ -125,7 +125,7 @@ def _handlers(spec: dict[str, Any]) -> list[str]:
 
 
 def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
-    """Write the task down, start its first attempt where that needs nobody's word, and its isolator."""
+    """Write the task down, start its first attempt where nobody has to be asked, and its isolator."""
     path = task.path
     begins = not task.setup["coordinator"] and not _wants_instance(task)
     outputs = [job[name]["path"] or f"{path}/{_ATTEMPT}/{name}" for name in ("stdout", "stderr")]
