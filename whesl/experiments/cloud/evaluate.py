@@ -227,23 +227,16 @@ def _row(case: Case, trace: str, name: str, outcome: Outcome) -> Row:
     def number(value: float) -> float | None:
         return float(value) if np.isfinite(value) else None
 
+    found = outcome._asdict()
+    found |= {one: number(found[one]) for one in ("finished", "backup_hours", "probability")}
+    found["delays"] = tuple((round(float(late), 3), float(nodes)) for late, nodes in outcome.delays)
     return Row(
         workflow=case.workflow,
         scheduler=name,
         inputs=case.inputs,
         deadline=case.deadline,
         trace=trace,
-        completion=outcome.completion,
-        finished=number(outcome.finished),
-        cost=outcome.cost,
-        predicted=outcome.predicted,
-        backup=outcome.backup,
-        backup_hours=number(outcome.backup_hours),
-        backup_tasks=outcome.backup_tasks,
-        benchmark=outcome.benchmark,
-        probability=number(outcome.probability),
-        by_cluster=outcome.by_cluster,
-        delays=tuple((round(float(late), 3), float(nodes)) for late, nodes in outcome.delays),
+        **found,
     )
 
 

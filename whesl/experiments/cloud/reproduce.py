@@ -11,6 +11,7 @@ from whesl.experiments.registry import Report, experiment
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
     from whesl.experiments.cloud.evaluate import Row
     from whesl.lab.progress_protocol import Progress
@@ -39,24 +40,17 @@ def calibrated(progress: Progress, data: Path | None, quick: bool) -> Report:
 
 def document(found: list[Row]) -> Report:
     """Return what an evaluation of the document's schedulers says."""
-    rows = Rows(found)
-    return Report(
-        observation_checks.findings(rows),
-        observation_checks.tables(rows),
-        observation_checks.figures(rows),
-        _values(rows),
-    )
+    return _report(observation_checks, found)
 
 
 def stated(found: list[Row]) -> Report:
     """Return what an evaluation of the stated probabilities says."""
+    return _report(probability_calibration, found)
+
+
+def _report(checks: ModuleType, found: list[Row]) -> Report:
     rows = Rows(found)
-    return Report(
-        probability_calibration.findings(rows),
-        probability_calibration.tables(rows),
-        probability_calibration.figures(rows),
-        _values(rows),
-    )
+    return Report(checks.findings(rows), checks.tables(rows), checks.figures(rows), _values(rows))
 
 
 def _values(rows: Rows) -> dict[str, Any]:
