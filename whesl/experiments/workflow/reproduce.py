@@ -49,14 +49,7 @@ def flaw_example(progress: Progress, data: Path | None, quick: bool) -> Report:
                     f"{measured - printed:+d}" if measured != printed else "",
                 )
             )
-        for task, node, start, end, completed in zip(
-            outcome.attempts.task.tolist(),
-            outcome.attempts.node.tolist(),
-            outcome.attempts.start.tolist(),
-            outcome.attempts.end.tolist(),
-            outcome.attempts.completed.tolist(),
-            strict=True,
-        ):
+        for task, node, start, end, completed in outcome.attempts.rows():
             rows.append(
                 (policy.name, f"T{task}", f"P{node}", start, end, "ends" if completed else "is killed")
             )

@@ -29,7 +29,7 @@ def audit(workload: Workload, history: History | None, outcome: Outcome) -> None
     Raises:
         WheslError: what is not possible.
     """
-    unfinished = set(range(len(workload.workflow))) - {row[0] for row in _rows(outcome.attempts) if row[4]}
+    unfinished = set(range(len(workload.workflow))) - {row[0] for row in outcome.attempts.rows() if row[4]}
     problems = [f"task {task} never ends" for task in sorted(unfinished)] or [
         *_completions(workload, outcome),
         *_nodes(workload, outcome.attempts),
@@ -40,15 +40,6 @@ def audit(workload: Workload, history: History | None, outcome: Outcome) -> None
         raise WheslError(
             f"{outcome.policy}: the run is not possible: {problems[0]} ({len(problems)} such findings)"
         )
-
-
-def _rows(attempts: Attempts) -> list[tuple[int, int, float, float, bool]]:
-    return [
-        (int(task), int(node), float(start), float(end), bool(completed))
-        for task, node, start, end, completed in zip(
-            attempts.task, attempts.node, attempts.start, attempts.end, attempts.completed, strict=True
-        )
-    ]
 
 
 def _parents(workload: Workload, task: int) -> list[tuple[int, float]]:
@@ -63,7 +54,7 @@ def _completions(workload: Workload, outcome: Outcome) -> list[str]:
     """Each task ends once, after its parents, and takes what the graph says."""
     found = []
     ends: dict[int, tuple[int, float]] = {}
-    rows = _rows(outcome.attempts)
+    rows = list(outcome.attempts.rows())
     for task, node, _, end, completed in rows:
         if completed:
             if task in ends:
@@ -90,7 +81,7 @@ def _nodes(workload: Workload, attempts: Attempts) -> list[str]:
     found = []
     for what, owner in (("node", 1), ("task", 0)):
         spans = defaultdict(list)
-        for row in _rows(attempts):
+        for row in attempts.rows():
             spans[row[owner]].append((row[2], row[3]))
         for one, held in spans.items():
             held.sort()
@@ -107,8 +98,8 @@ def _failures(workload: Workload, history: History | None, outcome: Outcome) -> 
         for node, start, end in zip(history.node, history.start, history.end, strict=True):
             downs[int(node)].append((float(start), float(end)))
     found = []
-    place = {int(task): int(node) for task, node, *_, completed in _rows(outcome.attempts) if completed}
-    for task, node, start, end, completed in _rows(outcome.attempts):
+    place = {int(task): int(node) for task, node, *_, completed in outcome.attempts.rows() if completed}
+    for task, node, start, end, completed in outcome.attempts.rows():
         sources = [(node, end)]
         for parent, transfer in _parents(workload, task):
             if place[parent] != node:
@@ -127,7 +118,7 @@ def _failures(workload: Workload, history: History | None, outcome: Outcome) -> 
 
 def _sums(workload: Workload, outcome: Outcome) -> list[str]:
     """Loss, reschedulings and makespans are those of the attempts."""
-    rows = _rows(outcome.attempts)
+    rows = list(outcome.attempts.rows())
     loss = sum(end - start for _, _, start, end, completed in rows if not completed)
     kills = sum(not completed for *_, completed in rows)
     found = []

@@ -15,6 +15,8 @@ from whesl.placement.list_scheduling import Ranked
 from whesl.predict.given_accuracy import none
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from whesl.lab.workflow.workload import Workload
@@ -40,6 +42,11 @@ class Attempts:
     start: NDArray[np.float64]
     end: NDArray[np.float64]
     completed: NDArray[np.bool_]
+
+    def rows(self) -> Iterator[tuple[int, int, float, float, bool]]:
+        """Yield task, node, start, end and whether it was not killed, of each."""
+        columns = (self.task, self.node, self.start, self.end, self.completed)
+        return zip(*(column.tolist() for column in columns), strict=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

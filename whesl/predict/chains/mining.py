@@ -13,6 +13,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from itertools import groupby
+from statistics import median_high
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.predict.chains.chains_file import Chain
@@ -20,7 +21,7 @@ from whesl.predict.chains.evaluation import JudgedPrediction, by_node, following
 from whesl.predict.chains.machine import Machine, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whesl.predict.chains.evaluation import Failure
 
@@ -191,7 +192,7 @@ def _covering(
             tried,
             key=lambda one: (
                 len(one.leads.keys() - covered) * ((len(one.leads) + 1) / (one.matches + 2)) ** 2,
-                _median(one.leads.values()),
+                median_high(one.leads.values()),
             ),
         )
         if len(best.leads.keys() - covered) < settings.support:
@@ -202,7 +203,7 @@ def _covering(
             Chain(
                 name=f"chain-{len(chains) + 1}",
                 steps=tuple(text[number] for number in best.candidate),
-                lead=max(1.0, round(_median(best.leads.values()))),
+                lead=max(1.0, round(median_high(best.leads.values()))),
                 window=settings.window,
                 within=settings.window,
                 confidence=round((len(best.leads) + 1) / (best.matches + 2), 3),
@@ -242,8 +243,3 @@ def _tried(
     for number, candidate in enumerate(candidates):
         if matches[number]:
             yield _Tried(candidate, matches[number], leads[number])
-
-
-def _median(values: Iterable[float]) -> float:
-    ordered = sorted(values)
-    return float(ordered[len(ordered) // 2])
