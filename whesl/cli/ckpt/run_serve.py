@@ -201,7 +201,8 @@ def agent(name: str | None, node: str | None, of_run: str) -> None:
     address = rendezvous.find(rendezvous.folder(chosen))
     if address is None:
         raise UsageError(
-            f"no coordinator of {chosen}", hint="start `whesl ckpt run` or `whesl ckpt serve` first"
+            f"no coordinator of the checkpoints of job {chosen} was found",
+            hint="start `whesl ckpt run` or `whesl ckpt serve` first",
         )
     here = node or rendezvous.name_of_node()
     place = job_launch.page_of(chosen, of_run, here)
