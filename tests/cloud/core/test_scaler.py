@@ -134,6 +134,17 @@ def test_no_more_executors_are_kept_than_tasks_are_left() -> None:
     assert asked == {"EndInstances backup": 2, "EndInstances scheduled": 1, "WithdrawRequests": 2}
 
 
+def test_no_more_executors_are_asked_for_than_tasks_are_left() -> None:
+    """Behind the deadline a minute is left for them; 12 tasks of five minutes had been given 60 instances."""
+    flow = workflow(stage("a", 12, [], 300))
+    state = begun(flow, 0.0, 2)
+    late = msgspec.structs.replace(state, hour=4)
+    _, commands = after(late, LongInterval(observation=seen({"ready": 12})), 5 * HOUR)
+    assert commands["StartInstances scheduled"] == 12
+    _, commands = after(late, LongInterval(observation=seen({"ready": 1, "done": 11})), 5 * HOUR)
+    assert commands["StartInstances scheduled"] == 1
+
+
 def test_a_child_is_given_no_more_than_its_parents_can_feed() -> None:
     flow = workflow(stage("a", 1000, [], 60), stage("b", 1000, ["a"], 60))
     state, _ = after(begun(flow, 0, 4), LongInterval(observation=seen({}, {})), 0.0)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from whesl.cloud.core.records import Domain, Purpose
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.daemon import Shell
+from whesl.cloud.runner.events_and_commands import Start
+from whesl.cloud.runner.records import ExecutorState
 from whesl.journal import JournalError
+from whesl.model.errors import RefusedError
 
 
 class Full:
@@ -39,6 +45,32 @@ def shell(journal: Full, told: list[r.Record], stop: Callable[[], bool] = lambda
         notify=told.append,
         stop=stop,
     )
+
+
+class Refusing:
+    """A cloud that has no machine, and one that is let go of meanwhile."""
+
+    def start(self, _asked: r.ExecutorAsked) -> str:
+        raise RefusedError("no such kind")
+
+
+def test_a_refused_start_is_not_told_to_work_again() -> None:
+    # Each refusal was followed by "works again".
+    made = shell(Full(0), [])
+    asked = r.ExecutorAsked(
+        id="e", domain=Domain.CLOUD, stage="s", platform="p", purpose=Purpose.SCHEDULED, seconds=9.0
+    )
+    executor = SimpleNamespace(since=0.0, state=ExecutorState.ASKED)
+    made._core = cast("Any", SimpleNamespace(state=SimpleNamespace(executors={"e": executor})))
+    made._sides = cast("Any", {Domain.CLOUD: Refusing()})
+    assert made._start(Start(asked)) is False
+    events = [made._events.get_nowait() for _ in range(made._events.qsize())]
+    assert ("starting executors, cloud side", "no such kind") in events and len(events) == 2
+    made._pools[Domain.CLOUD, "start"] = ThreadPoolExecutor(1)
+    made._submit(Domain.CLOUD, "start", lambda: False)
+    made._submit(Domain.CLOUD, "start", lambda: True)
+    made._pools[Domain.CLOUD, "start"].shutdown()
+    assert made._events.qsize() == 1
 
 
 RECORD = r.TaskFailed(task="a", executor="e", attempt=1, status=1)

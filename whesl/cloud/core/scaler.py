@@ -146,7 +146,7 @@ def _long(
         asked = min(planned, max(0, table.tasks - count.done))
         if table.cloud is None and table.hpc and state.settings.rebalance:
             # No cloud can make up for what the cluster did not do: it is asked of the cluster.
-            asked = max(asked, math.ceil(need * table.hpc / room - 1e-9))
+            asked = max(asked, _executors(need, table.hpc, room))
         if count.hpc_waiting > asked:
             commands.append(WithdrawRequests(stage=table.stage, count=count.hpc_waiting - asked))
         elif asked > count.hpc_waiting:
@@ -182,7 +182,12 @@ def _instances(state: ScalerState, table: StageTable, need: float, asked: int, h
     assert table.cloud is not None
     # Instances that run to the end of the hour; an hour that is cut short has fewer tasks for each.
     rest = need - (asked * room / table.hpc if table.hpc else 0.0)
-    return min(table.limit, max(0, math.ceil(rest * table.cloud / room - 1e-9)))
+    return min(table.limit, _executors(rest, table.cloud, room))
+
+
+def _executors(tasks: float, seconds: float, room: float) -> int:
+    """Return the executors that do so many tasks in a time; more than there are tasks would do none."""
+    return max(0, math.ceil(tasks * min(1.0, seconds / room) - 1e-9))
 
 
 def _scheduled(

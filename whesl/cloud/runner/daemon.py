@@ -161,8 +161,8 @@ class Shell:
     def _submit(self, domain: Domain, kind: str, call: Callable[[], object]) -> None:
         def guarded() -> None:
             try:
-                call()
-                self._works(domain, kind)
+                if call() is not False:
+                    self._works(domain, kind)
             except (WheslError, OSError) as error:
                 self._fails(domain, kind, error)
 
@@ -175,34 +175,38 @@ class Shell:
         # A thread that a full disk ended would leave the run without an answer for good.
         self._events.put((_what(domain, kind), _said(error)))
 
-    def _start(self, command: Start) -> None:
-        """Start an executor; repeat it until the side has said yes or no, or its time is over."""
+    def _start(self, command: Start) -> bool:
+        """Start an executor; repeat it until the side has said yes or no, or its time is over.
+
+        Returns whether it was started.
+        """
         asked = command.asked
         side = self._sides[asked.domain]
         while not self._over.is_set():
             executor = self._core.state.executors[asked.id]
             if asked.ends and time.time() >= executor.since + asked.seconds:
                 self._events.put(Refused(id=asked.id, why="its time was over before it was started"))
-                return
+                return False
             if executor.state is ExecutorState.GONE:
-                return
+                return False
             try:
                 handle = side.start(asked)
             except (WheslError, OSError) as error:
                 if final(error):
                     self._fails(asked.domain, "start", error)
                     self._events.put(Refused(id=asked.id, why=_said(error)))
-                    return
+                    return False
                 self._fails(asked.domain, "start", error)
                 if isinstance(error, NoCapacityError) and executor.state is ExecutorState.ENDING:
                     # A no is certain; without one it may have been started, and the token tells.
                     self._events.put(Refused(id=asked.id, why="no longer needed"))
-                    return
+                    return False
                 self._over.wait(self._again)
                 continue
             seen = {asked.id: Seen(state=ExecutorState.WAITING, handle=handle)}
             self._events.put(Looked(domain=asked.domain, began=time.time(), seen=seen))
-            return
+            return True
+        return False
 
     def _send(self, command: Send) -> None:
         name = messages.message(command.executor, command.assignment.number)
