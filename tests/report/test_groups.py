@@ -109,6 +109,7 @@ def test_what_is_wanted_of_them(home: Path) -> None:
     assert names("--directory", "/a") == ["mine0", "mine1", "mine2", "old"]
     assert names("--day", "2026-11-17") == ["old"]
     assert "no command fits" in str(call("--day", "2026-11-18").exception)
+    assert "does not match the format" in call("--day", "18.11.2026").output
     assert "--day" in str(call("study", "--day", "2026-11-18").exception)
 
 

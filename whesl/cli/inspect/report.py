@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -30,7 +31,12 @@ _LISTED = 10
 @click.command()
 @click.argument("workflow", required=False, shell_complete=completion_candidates.workflows)
 @click.option("--list", "only_list", is_flag=True, help="List all workflows, the newest first.")
-@click.option("--day", default="", metavar="DATE", help="Of `exec`: only what began on it (2026-11-23).")
+@click.option(
+    "--day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Of `exec`: only what began on it (2026-11-23).",
+)
 @click.option("--job", default="", metavar="ID", help="Of `exec`: only what ran in this job.")
 @click.option("--directory", default="", metavar="DIR", help="Of `exec`: only what ran in this directory.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -53,7 +59,7 @@ _LISTED = 10
 def report(
     workflow: str | None,
     only_list: bool,
-    day: str,
+    day: datetime | None,
     job: str,
     directory: str,
     as_json: bool,
@@ -73,7 +79,8 @@ def report(
     if only_list:
         _list(home, as_json=as_json)
         return
-    wanted = Wanted(day=day, job=job, directory=directory and str(Path(directory).resolve()))
+    began = f"{day:%Y-%m-%d}" if day else ""
+    wanted = Wanted(day=began, job=job, directory=directory and str(Path(directory).resolve()))
     if wanted != Wanted() and workflow not in (None, ALONE):
         raise UsageError("--day, --job and --directory choose among the commands of `exec`")
     name = workflow or (ALONE if wanted != Wanted() else latest(home))
