@@ -300,6 +300,17 @@ def test_all_that_is_wrong_with_prices_is_said_with_its_line() -> None:
     assert said[4].startswith("p.toml:12: 'sort' is not known here")
 
 
+def test_steps_of_one_name_and_a_step_that_waits_for_itself_are_refused(tmp_path: Path) -> None:
+    # The first was planned without the second of them; the other was a KeyError.
+    step = '  - {{name: {0}, description: d, run: {{cmd: "x", depends: [{1}]}}}}\n'
+    head = "description: {name: a, description: b}\nstudy:\n"
+    said = refused(tmp_path, head + step.format("s", "") * 2 + step.format("t", "'t_*'"), "x.yaml")
+    assert [line.rpartition("x.yaml: ")[2] for line in said.splitlines()[:-1]] == [
+        "step s is there 2 times",
+        "step t depends on itself",
+    ]
+
+
 @pytest.mark.parametrize("name", ["cluster", "", " "])
 def test_an_instance_type_is_not_called_as_the_cluster_is(name: str) -> None:
     # Its run times had been taken for the cluster's.

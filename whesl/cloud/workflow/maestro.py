@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from pathlib import Path
 
 from whesl.cloud.core.records import DataFile, Processor, Task, Workflow
@@ -34,6 +35,7 @@ def from_maestro(found: study.Study) -> Workflow:
     Raises:
         UsageError: what Maestro would refuse, steps of several nodes, files of the study that are not there.
     """
+    _check_names(found)
     expansion = expand.expand(found, ROOT)
     several: dict[str, int] = {}
     for task in expansion.tasks:
@@ -78,6 +80,24 @@ def from_maestro(found: study.Study) -> Workflow:
         step.name: Processor.GPU for step in found.steps if str(step.run.get("gpus") or "0") not in ("0", "")
     }
     return stages.workflow(found.name, tasks, found.path, gpus)
+
+
+def _check_names(found: study.Study) -> None:
+    """Refuse a step that Maestro would drop for its name, and one that waits for itself."""
+    counts = Counter(step.name for step in found.steps)
+    wrong = [
+        f"{found.path}: step {name} is there {count} times" for name, count in counts.items() if count > 1
+    ]
+    wrong += [
+        f"{found.path}: step {step.name} depends on itself"
+        for step in found.steps
+        if step.name in {name.removesuffix("_*") for name in step.depends}
+    ]
+    if wrong:
+        raise UsageError(
+            "\n".join(wrong),
+            hint="accepted are steps with names of their own, each below those that it depends on",
+        )
 
 
 def _places(found: study.Study) -> dict[str, str]:
