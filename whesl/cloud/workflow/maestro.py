@@ -19,6 +19,7 @@ from whesl.workflows.maestro import expand, study
 
 # Files of one directory that are taken along, at most.
 MOST_FILES = 2000
+_COUNT = re.compile(r"\d+|.*\$\(.*", re.DOTALL)
 _LAUNCHER = re.compile(r"\$\(LAUNCHER\)(\[[^\]]*\])*")
 _PATH = re.compile(re.escape(ROOT) + r"((?:/[\w.+=@%~-]+)*)")
 
@@ -37,6 +38,10 @@ def from_maestro(found: study.Study) -> Workflow:
     """
     _check_names(found)
     expansion = expand.expand(found, ROOT)
+    if not expansion.tasks:
+        raise UsageError(
+            f"{found.path}: no step has a task", hint="parameters with a value at least are accepted"
+        )
     several: dict[str, int] = {}
     for task in expansion.tasks:
         if task.nodes > 1:
@@ -93,10 +98,16 @@ def _check_names(found: study.Study) -> None:
         for step in found.steps
         if step.name in {name.removesuffix("_*") for name in step.depends}
     ]
+    wrong += [
+        f"{found.path}: {key} of step {step.name}: {given!r}"
+        for step in found.steps
+        for key in ("nodes", "procs")
+        if (given := step.run.get(key)) and not _COUNT.fullmatch(str(given).strip())
+    ]
     if wrong:
         raise UsageError(
             "\n".join(wrong),
-            hint="accepted are steps with names of their own, each below those that it depends on",
+            hint="accepted are steps with names of their own below what they depend on, and whole numbers",
         )
 
 

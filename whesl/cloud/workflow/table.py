@@ -87,15 +87,17 @@ def from_csv(text: str, path: str) -> Workflow:
     Raises:
         UsageError: anything is wrong in it; all errors are named with their lines.
     """
-    reader = csv.DictReader(io.StringIO(text))
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))  # as spreadsheets write it
     columns = [name.strip() for name in reader.fieldnames or ()]
     reader.fieldnames = columns
     errors: list[tuple[int, str]] = []
     bad = 0
     unknown = [name for name in columns if name not in _COLUMNS]
     missing = [name for name in ("name", "tasks") if name not in columns]
-    if unknown or missing:
-        said = [f"column {name!r} is not known" for name in unknown]
+    twice = [name for name in _COLUMNS if columns.count(name) > 1]
+    if unknown or missing or twice:
+        said = [f"column {name!r} is there twice" for name in twice]
+        said += [f"column {name!r} is not known" for name in unknown]
         said += [f"column {name!r} is missing" for name in missing]
         raise UsageError(f"{path}:1: {'; '.join(said)}", hint=_HINT)
     rows: dict[int, _Row] = {}
@@ -108,6 +110,8 @@ def from_csv(text: str, path: str) -> Workflow:
                 if key in values:
                     values[key] = values[key].split()
             wrong = _convert(values)
+            if None in given:
+                wrong.append(f"{len(columns)} cells are needed, there are more; quote one with a comma in it")
             errors += [(reader.line_num, said) for said in wrong]
             bad += bool(wrong)
             if not wrong:
