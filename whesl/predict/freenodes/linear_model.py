@@ -111,7 +111,8 @@ def least_absolute(given: Floats, label: Floats) -> Floats:
     places = np.arange(1, table.shape[1])
     for _ in range(_ROUNDS):
         weight = 1.0 / np.maximum(np.abs(label - table @ found), _NEAR)
-        square = table.T @ (table * weight[:, None])
+        # Not by BLAS: its threads would wait for one another for longer than these small tables take.
+        square = np.einsum("rj,rk->jk", table, table * weight[:, None])
         square[places, places] += _RIDGE * weight.sum()
         before, found = found, np.linalg.solve(square, table.T @ (weight * label))
         if np.abs(found - before).max() < _ENOUGH:
