@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     type=Finite(0.01, 0.99),
     metavar="P",
     default=0.9,
-    help="Of meeting a deadline [0.9].",
+    help="Of meeting a deadline, at the least [0.9].",
 )
 @click.option("--budget", type=Finite(0), metavar="PRICE", help="Say which plans cost more.")
 @click.option("--profile", type=FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes them.")
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     type=click.IntRange(20, 20000),
     metavar="N",
     default=200,
-    help="Simulated for each plan [200].",
+    help="Courses simulated for each plan [200].",
 )
 @out_option
 @click.option("--json", "in_json", is_flag=True, help="Print the menu as JSON.")
