@@ -75,17 +75,24 @@ class Figures:
         """Yield the metrics, as prometheus_client asks for them."""
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
-        changes, outcomes = sorted(self._changes.items()), sorted(self._outcomes.items())
-        jobs = [((how,), self._jobs[how]) for how in ("made", "would", "changed")]
-        for name, about, labels, rows in (
-            ("changes", "Changes of nodes, and those observed only.", ["what", "how"], changes),
-            ("jobs", "Jobs kept off nodes, or that would be.", ["how"], jobs),
-            ("outcomes", "What became of drained nodes.", ["how", "node"], outcomes),
-        ):
-            counted = CounterMetricFamily(f"whesl_placement_{name}", about, labels=labels)
-            for values, count in rows:
-                counted.add_metric(values, count)
-            yield counted
+        changes = CounterMetricFamily(
+            "whesl_placement_changes", "Changes of nodes, and those observed only.", labels=["what", "how"]
+        )
+        for (what, how), count in sorted(self._changes.items()):
+            changes.add_metric([what, how], count)
+        yield changes
+        excluded = CounterMetricFamily(
+            "whesl_placement_jobs", "Jobs kept off nodes, or that would be.", labels=["how"]
+        )
+        for how in ("made", "would", "changed"):
+            excluded.add_metric([how], self._jobs[how])
+        yield excluded
+        outcomes = CounterMetricFamily(
+            "whesl_placement_outcomes", "What became of drained nodes.", labels=["how", "node"]
+        )
+        for (how, end), count in sorted(self._outcomes.items()):
+            outcomes.add_metric([how, end], count)
+        yield outcomes
         yield CounterMetricFamily("whesl_placement_failures", "What could not be done.", self._failed)
         if (status := self._status) is not None:
             yield GaugeMetricFamily("whesl_placement_active", "Whether it acts.", int(status.active))
