@@ -16,7 +16,7 @@ SEEDS = 5000
 
 @pytest.mark.slow
 @pytest.mark.busy
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_the_first_seeds_hold() -> None:
     """In an interpreter of its own: this one's heap is large."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=begin_work) as worker:
