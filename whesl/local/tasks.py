@@ -9,6 +9,7 @@ import selectors
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from whesl.local import process_lookup, protocol
 from whesl.local.channel import Channel
@@ -320,13 +321,14 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """Start a process in a session of its own, with SIGXFSZ ignored: a full quota is then write()'s error.
 
-    One of an attempt carries its mark, as Slurm and Flux pass it on.
+    One of an attempt carries its mark, as Slurm and Flux pass it on. It is set after the fork: with it, this
+    daemon would be taken for one of the attempt's processes, and killed with them.
     """
+    hard = resource.getrlimit(resource.RLIMIT_RSS)[1]
+    token = env.get(TOKEN, "")
+    mark = (attempt_rlimit_mark.of_token(token), hard) if token and hard == resource.RLIM_INFINITY else None
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    soft, hard = resource.getrlimit(resource.RLIMIT_RSS)
     try:
-        if (token := env.get(TOKEN)) and hard == resource.RLIM_INFINITY:
-            resource.setrlimit(resource.RLIMIT_RSS, (attempt_rlimit_mark.of_token(token), hard))
         return subprocess.Popen(
             command,
             bufsize=0,
@@ -338,9 +340,9 @@ def _start(
             umask=umask,
             start_new_session=True,
             restore_signals=False,
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_RSS, mark) if mark else None,
         )
     finally:
-        resource.setrlimit(resource.RLIMIT_RSS, (soft, hard))
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
