@@ -23,6 +23,8 @@ from whesl.testing.slurmbed import SlurmBed
 
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
+# Where the tests that failed in the last run are named, one in a line.
+FAILED = Path(__file__).resolve().parent.parent / "build" / "failed"
 # The part of all tests within which the last long one begins.
 LONG = 0.8
 # Where tests call functions that numba compiles, and which tests call the same ones: the first that fits.
@@ -182,8 +184,17 @@ def need_flux() -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Count a skipped test as a failure where all have to run (``make test-flux``)."""
+    """Name the tests that failed in a file; count a skipped one as a failure where all have to run.
+
+    The latter for ``make test-flux``. The name of a test is left without the group of pytest-xdist.
+    """
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if "PYTEST_XDIST_WORKER" not in os.environ and reporter is not None:
+        failed = [report.nodeid for kind in ("failed", "error") for report in reporter.stats.get(kind, [])]
+        parted = [name.rpartition("@") for name in failed]
+        names = {head if at and "]" not in group else head + at + group for head, at, group in parted}
+        FAILED.parent.mkdir(exist_ok=True)
+        FAILED.write_text("".join(f"{name}\n" for name in sorted(names)))
     if os.environ.get(NEED_FLUX) and reporter is not None and reporter.stats.get("skipped"):
         reporter.write_line("tests were skipped, and all of them have to run", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
