@@ -37,8 +37,8 @@ def cases(found: Rows, scheduler: str) -> str:
 def probabilities(place: Path) -> list[str]:
     """Return the table of stated probabilities."""
     lines = [
-        "| nodes | | cases | plans say | met the deadline with all tasks | 85 to 95 % | the document's plan |"
-        " mean cost against the document's |",
+        "| nodes | | cases | plans say | met the deadline with all tasks | 85 to 95 % | the dissertation's plan |"
+        " mean cost against the dissertation's |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for scale, nodes in SCALES.items():
@@ -64,7 +64,7 @@ def probabilities(place: Path) -> list[str]:
 
 
 def observed(place: Path) -> list[str]:
-    """Return the table of the document's observations."""
+    """Return the table of the dissertation's observations."""
     each: dict[str, dict[str, Finding]] = {}
     said = []
     for scale, nodes in SCALES.items():
