@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -147,6 +148,31 @@ def test_two_programs_with_the_same_ranks(
     assert capfd.readouterr().err.count("another process has this rank") == 1
     assert [slot.rank for slot in sheet.ranks()] == [0]
     first.finish()
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_a_dead_rank_that_nobody_has_waited_for_keeps_its_place_from_nobody(
+    sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str], language: str
+) -> None:
+    """A program that was started again at once was not coordinated: the one before was still a zombie."""
+    before = os.fork()
+    if not before:
+        Client(0, 1)
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitid(os.P_PID, before, os.WEXITED | os.WNOWAIT)
+    assert [slot.pid for slot in sheet.ranks()] == [before]
+    assert not rank_page.alive(before)
+    if language == "python":
+        Client(0, 1).finish()
+    elif COMPILER is None:
+        pytest.skip("no C compiler is on PATH")
+    else:
+        program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", CLIENT / "examples" / "counter.c")
+        environment = {**os.environ, "WHESL_CKPT_PATIENCE": "0.5"}  # no agent answers
+        subprocess.run([program, "0", "1", "5", "1", "10"], env=environment, check=False)
+    os.waitpid(before, 0)
+    assert "another process has this rank" not in capfd.readouterr().err
+    assert [slot.pid for slot in sheet.ranks()] != [before]
 
 
 COMMITS = """\

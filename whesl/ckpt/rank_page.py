@@ -138,14 +138,14 @@ class Page:
 
 
 def alive(pid: int) -> bool:
-    """Return whether there is a process of that number; one that cannot be asked about is."""
+    """Return whether a process of that number runs; one that cannot be looked at does, a zombie does not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        status = Path(f"/proc/{pid}/stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    except PermissionError:
+    except OSError:
         return True
-    return True
+    return not status.rpartition(b")")[2].strip().startswith((b"Z", b"X"))
 
 
 def _make(path: Path, size: int, directory: bytes) -> None:

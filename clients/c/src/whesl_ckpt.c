@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +120,21 @@ static int checksum(int file, uint64_t *bytes, uint32_t *sum)
     return 0;
 }
 
+/* Whether a process runs; one that cannot be looked at does, a zombie does not. */
+static int runs(pid_t pid)
+{
+    char text[256];
+    snprintf(text, sizeof text, "/proc/%ld/stat", (long)pid);
+    int file = open(text, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return errno != ENOENT;
+    ssize_t got = read(file, text, sizeof text - 1);
+    int gone = got < 0 && errno == ESRCH;
+    close(file);
+    text[got > 0 ? got : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return !gone && !(name_end && strpbrk(name_end, "ZX") == name_end + 2);
+}
+
 static void attach(whesl_ckpt *ckpt, const char *name)
 {
     struct stat status;
@@ -153,7 +167,7 @@ static void attach(whesl_ckpt *ckpt, const char *name)
     for (uint64_t index = 0; index < page->slots; index++) {
         uint64_t state = load(&slots[index].state);
         int mine = state != SLOT_FREE && slots[index].rank == (uint64_t)ckpt->rank;
-        if (mine && state != SLOT_FINISHED && (kill((pid_t)slots[index].pid, 0) == 0 || errno != ESRCH)) {
+        if (mine && state != SLOT_FINISHED && runs((pid_t)slots[index].pid)) {
             munmap(memory, (size_t)status.st_size);
             say_once(ckpt, "another process has this rank: two programs in one job?");
             return;
