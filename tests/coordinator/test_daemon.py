@@ -99,15 +99,16 @@ def test_several_who_need_it_at_once_get_the_same(home: Path) -> None:
 
 
 def test_an_idle_coordinator_ends_when_asked_to(home: Path) -> None:
-    found = start.ensure_running(home, options=["--idle", "0.2"])
+    # It has to be seen first, however busy the machine is.
+    found = start.ensure_running(home, options=["--idle", "3"])
     until(lambda: read_endpoint(home) is None, "the end")
     os.waitpid(found.pid, 0)
 
 
 def test_an_idle_coordinator_stays_while_a_task_is_still_to_come(home: Path, tmp_path: Path) -> None:
-    start.ensure_running(home, options=["--idle", "0.5"])
+    start.ensure_running(home, options=["--idle", "2"])
     register(home, with_handler(tmp_path / "handler", "true"))
-    time.sleep(1.5)  # three times as long as it would stay for nobody
+    time.sleep(4)  # twice as long as it would stay for nobody
     found = read_endpoint(home)
     assert found is not None and start.running(home) is not None
     for task in ("w/a", "w/b"):
