@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -74,11 +75,14 @@ class _Adopted:
 class _LeaseSilence(Silence):
     """Silence in which a lease is over only once the responder will extend it no more."""
 
-    leases: Leases
     listened = 0.0  # until when the responder has run
 
+    def __init__(self, nodes: Iterable[str], limit: float, leases: Leases) -> None:
+        super().__init__(nodes, limit)
+        self._leases = leases
+
     def lease_over(self, node: str, now: float) -> bool:
-        return super().lease_over(node, min(now, self.listened)) and self.leases.given_up(node)
+        return super().lease_over(node, min(now, self.listened)) and self._leases.given_up(node)
 
 
 class Agents:
@@ -113,7 +117,6 @@ class Agents:
         self._link = link
         self._allocation = allocation
         self._nodes = nodes
-        self.silence = _LeaseSilence(nodes, limit)
         self._suspension = suspension or Suspension(allocation)
         self._held_silence = HeldSilence(self._suspension, limit)
         self._steps: list[Step] = []
@@ -148,7 +151,8 @@ class Agents:
             self._server = _listening(keys)
         if old is None:
             listening = _lease_listening()
-        self.leases = self.silence.leases = Leases(nodes, keys, listening, old)
+        self.leases = Leases(nodes, keys, listening, old)
+        self.silence = _LeaseSilence(nodes, limit, self.leases)
         self._file = LinkFile(
             hosts=addresses(own_node),
             port=self._server.port,

@@ -71,7 +71,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 
 
 def test_a_workflow_is_told_from_that_of_a_run() -> None:
-    # What a run had done for one workflow was shown as the other one's result.
+    # The result of a run was shown for another workflow in its directory.
     run = workflow(task("a"), task("b"), task("c"))
     assert difference(run, workflow(task("c"), task("a"), task("b"))) == ""
     other = workflow(task("a", ("false",)), task("b"), task("d"))

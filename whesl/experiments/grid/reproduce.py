@@ -72,16 +72,14 @@ def by_policy(
     machines: Grid, work: Jobs, down: Outages, seeds: Sequence[int], advance: Callable[[float], None]
 ) -> dict[str, Mean]:
     """Return the figures of each policy; what is drawn is run with each seed."""
-    return {
-        policy: mean_of(
-            lambda seed, policy=policy: simulation.simulate(  # type: ignore[misc]  # the default binds the loop's value
-                machines, work, down, policy, seed, starts=STARTS
-            )[1],
-            seeds if policy == "ls" else [0],
-            advance,
-        )
-        for policy in POLICIES
-    }
+
+    def mean(policy: str) -> Mean:
+        def run(seed: int) -> Measures:
+            return simulation.simulate(machines, work, down, policy, seed, starts=STARTS)[1]
+
+        return mean_of(run, seeds if policy == "ls" else [0], advance)
+
+    return {policy: mean(policy) for policy in POLICIES}
 
 
 def row_of(problem: str, policy: str, mean: Mean) -> list[Any]:

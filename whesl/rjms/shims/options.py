@@ -169,7 +169,7 @@ def parts(arguments: Sequence[str]) -> list[list[str]]:
 
 
 def joined(found: Sequence[Sequence[str]]) -> list[str]:
-    """Return the words of a call of several parts."""
+    """Return the parts of a call as one list of arguments, with ``:`` between them."""
     return [word for number, words in enumerate(found) for word in ((":", *words) if number else words)]
 
 

@@ -93,7 +93,7 @@ class Guest:
                 self.end(EndReason.LOST, set())
                 return
         self.end(EndReason.END_TIME, {self._init})
-        if os.getppid() == self._init:  # else it is gone, and this process another one's child
+        if os.getppid() == self._init:  # else the instance has ended, and another process is the parent
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._init, signal.SIGKILL)
 
