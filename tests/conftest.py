@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from whesl.testing.slurmbed import SlurmBed
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
 # Where the tests that failed in the last run are named, one in a line.
+GROUP = re.compile(r"@[^]@]*$")  # what pytest-xdist adds to the name of a test
 FAILED = Path(__file__).resolve().parent.parent / "build" / "failed"
 # The part of all tests within which the last long one begins.
 LONG = 0.8
@@ -190,9 +192,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if "PYTEST_XDIST_WORKER" not in os.environ and reporter is not None:
-        failed = [report.nodeid for kind in ("failed", "error") for report in reporter.stats.get(kind, [])]
-        parted = [name.rpartition("@") for name in failed]
-        names = {head if at and "]" not in group else head + at + group for head, at, group in parted}
+        reports = [report for kind in ("failed", "error") for report in reporter.stats.get(kind, [])]
+        names = {GROUP.sub("", report.nodeid) for report in reports}
         FAILED.parent.mkdir(exist_ok=True)
         FAILED.write_text("".join(f"{name}\n" for name in sorted(names)))
     if os.environ.get(NEED_FLUX) and reporter is not None and reporter.stats.get("skipped"):
