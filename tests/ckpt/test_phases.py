@@ -23,7 +23,7 @@ from whesl.testing import faults
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.costly, pytest.mark.timeout(300)]
 RANKS = Path(__file__).with_name("ranks.py")
 ROOT = Path(__file__).resolve().parents[2]
 WHESL = [sys.executable, "-m", "whesl", "ckpt"]

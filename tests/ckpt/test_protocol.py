@@ -50,14 +50,16 @@ def budget(**changes: int) -> Budget:
     ("count", "trouble", "chosen", "least"),
     [
         # Two predictions, a death, a step that was passed, a full disk and a time-out, in any order.
-        (2, Budget(), settings(), 50_000),
+        pytest.param(2, Budget(), settings(), 50_000, marks=pytest.mark.costly),
         # The coordinator is killed at any moment.
         (2, budget(losses=1, predictions=1, restarts=1), settings(), 2_000),
         (2, budget(failures=1, predictions=1, restarts=2), settings(), 5_000),
         # The first prediction is too near for a migration, the second is not.
         (2, budget(losses=1, timeouts=1), settings(migration=FAR - 15), 5_000),
         (3, budget(predictions=2), settings(writers=1), 1_000),
-        (3, budget(losses=1, predictions=1, requests=1), settings(), 10_000),
+        pytest.param(
+            3, budget(losses=1, predictions=1, requests=1), settings(), 10_000, marks=pytest.mark.costly
+        ),
     ],
 )
 def test_every_order_of_events(count: int, trouble: Budget, chosen: Settings, least: int) -> None:
@@ -94,6 +96,7 @@ def _walk(seed: int) -> int:
     return len(world.complete)
 
 
+@pytest.mark.costly
 def test_large_jobs_by_chance() -> None:
     whole = sum(_walk(seed) for seed in range(40))
     assert whole > 10

@@ -205,6 +205,7 @@ class Desk:
 FAILS_ONCE = '[ "$WHESL_RESTART_COUNT" = 1 ] || { echo boom; sleep 30; }'
 
 
+@pytest.mark.costly
 def test_reports_stay_and_running_tasks_do_not_notice(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     assert desk.call("coordinator", "start").returncode == 0

@@ -33,6 +33,7 @@ def predict(*arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, ["lab", "predict", *map(str, arguments)])
 
 
+@pytest.mark.costly
 def test_results_as_files_and_json(records: Path, tmp_path: Path) -> None:
     result = predict(
         *("--failures", records, "--split", "1970-03-02", "--horizon", "4", "--every", "2"),

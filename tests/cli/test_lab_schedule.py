@@ -31,6 +31,7 @@ def schedule(*arguments: object) -> str:
     return result.stdout
 
 
+@pytest.mark.costly
 def test_results(tmp_path: Path) -> None:
     log, out = swf(tmp_path / "x.swf"), tmp_path / "out"
     summary = json.loads(schedule("--log", log, "--policy", "easy", "--out", out, "--json"))

@@ -70,6 +70,7 @@ def begin(place: Path, *options: str) -> subprocess.Popen[bytes]:
         )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("coordinator", [False, True])
 def test_a_program_without_a_client_goes_on_from_what_it_wrote(tmp_path: Path, coordinator: bool) -> None:
     (tmp_path / "home").mkdir(mode=0o700)

@@ -114,6 +114,7 @@ def test_it_is_raised_recovered_and_reported(lone: Lone) -> None:
     assert not (lone.home / "coordinator" / "endpoint.json").exists(), "nothing was started for it"
 
 
+@pytest.mark.costly
 def test_what_cannot_be_raised_says_why(lone: Lone) -> None:
     status, said = lone.call("raise", "PREDICTD")
     assert status == 1 and "no exception 'PREDICTD' is declared for exec/run" in said
@@ -151,6 +152,7 @@ def test_the_call_of_python_and_its_id(lone: Lone, monkeypatch: pytest.MonkeyPat
     assert lone.raised() == ["PREDICTED", "PREDICTED"]
 
 
+@pytest.mark.costly
 def test_with_a_coordinator_that_knows_no_workflow_of_it(tmp_path: Path) -> None:
     """What the rules declare is known from the isolator's registration."""
     (tmp_path / "home").mkdir(mode=0o700)

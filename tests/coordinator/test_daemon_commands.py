@@ -173,6 +173,7 @@ class TestCommandLine:
         assert wrong.returncode == 1 and "n7" in wrong.stderr
         assert whesl("nodes", "clear", "n7").returncode == 0
 
+    @pytest.mark.costly
     def test_nodes_are_cleared_as_people_type_it(self, home: Path) -> None:
         def avoided() -> list[str]:
             return [row["node"] for row in json.loads(whesl("nodes", "--json").stdout)["nodes"]]

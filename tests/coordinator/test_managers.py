@@ -94,6 +94,7 @@ def test_a_task_whose_owner_has_ended_runs_again(
     assert "perhaps" not in told
 
 
+@pytest.mark.costly
 def test_a_manager_that_cannot_be_asked_is_told(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

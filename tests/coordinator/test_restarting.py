@@ -31,6 +31,7 @@ def lengthened(home: Path) -> None:
         journal.append_many(answered, time.time())
 
 
+@pytest.mark.costly
 def test_killed_and_started_on_a_snapshot(home: Path, isolator: Callable[..., Isolator]) -> None:
     lengthened(home)
     start.ensure_running(home)
@@ -70,6 +71,7 @@ def sound(directory: Path) -> bool:
     return True
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("what", ["snapshots", "everything"])
 def test_a_copy_of_the_directory_is_a_backup(home: Path, what: str) -> None:
     """Of a coordinator that has ended; without its snapshots too."""

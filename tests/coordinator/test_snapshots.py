@@ -383,6 +383,7 @@ def test_without_old_records_and_without_a_snapshot_nothing_is_begun(place: Path
     assert "no longer its oldest records" in known_state(place.parent).damage
 
 
+@pytest.mark.costly
 def test_a_kill_at_any_moment_loses_nothing(place: Path) -> None:
     """A real process that writes records, snapshots and old records, killed again and again."""
     program = (

@@ -84,6 +84,7 @@ def test_the_units_call_what_there_is() -> None:
             assert option in shown.stdout, f"{unit.name}: {option}"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("system", ["Lmod", "Environment Modules"])
 def test_the_module_file_loads_and_unloads(system: str, tmp_path: Path) -> None:
     if system == "Lmod":

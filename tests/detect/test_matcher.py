@@ -117,6 +117,7 @@ DATA = st.lists(
 CUTS = st.lists(st.integers(0, 300), max_size=12)
 
 
+@pytest.mark.costly
 @settings(max_examples=400, deadline=None)
 @given(patterns=PATTERNS, data=DATA, cuts=CUTS)
 @example(patterns=[regex("^b")], data=b"c\na\rb\nc\n", cuts=[])
@@ -214,6 +215,7 @@ def test_what_holds_nothing_is_passed_over(engine: str) -> None:
     assert (match.line_offset, match.captures) == (14, {"n": "5"})
 
 
+@pytest.mark.costly
 @settings(max_examples=400, deadline=None)
 @given(patterns=PATTERNS, data=DATA, cut=st.integers(0, 300), engine=st.sampled_from(ENGINES))
 @example(patterns=[literal("a")], data=b"abc" * 60 + b"\n", cut=161, engine="hyperscan")

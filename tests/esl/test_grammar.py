@@ -126,6 +126,7 @@ def test_any_words_are_not_ambiguous(text: str) -> None:
         assert form <= {"ESL003", "ESL005", "ESL006", "ESL008", "ESL010"}
 
 
+@pytest.mark.costly
 def test_the_committed_parser_is_made_from_the_grammar() -> None:
     command = [sys.executable, str(ROOT / "tools" / "regenerate_parser.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)

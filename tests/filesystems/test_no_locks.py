@@ -71,6 +71,7 @@ def test_a_task_runs_and_recovers(home: Path, tmp_path: Path) -> None:
     assert TaskDir(task).owner() is None
 
 
+@pytest.mark.costly
 def test_a_workflow_runs(home: Path, tmp_path: Path) -> None:
     """It had shown a traceback."""
     (tmp_path / "rules.esl").write_text(RULES)

@@ -61,6 +61,7 @@ def ran(tmp_path: Path) -> list[str]:
     return sorted(path.name.rpartition("-")[0] for path in (tmp_path / "marks").iterdir())
 
 
+@pytest.mark.costly
 def test_results_are_the_same_on_any_number_of_workers(tmp_path: Path) -> None:
     file = write(tmp_path)
     run(file, tmp_path / "one", "--jobs", "1")
@@ -115,6 +116,7 @@ def test_a_campaign_that_is_killed_goes_on_where_it_was(tmp_path: Path, jobs: st
     assert files(tmp_path / "whole") == files(out)
 
 
+@pytest.mark.costly
 def test_a_command_of_the_lab_is_a_simulator(tmp_path: Path) -> None:
     """Its options are parameters, its summary's numbers are measures; a mistake in one stops no other."""
     (tmp_path / "graph.stg").write_text("2\n0 0 0\n1 10 1 0\n2 20 1 0\n3 0 2 1 2\n")
@@ -131,6 +133,7 @@ def test_a_command_of_the_lab_is_a_simulator(tmp_path: Path) -> None:
     assert found == {("flaw", 1): 30.0, ("flaw", 2): 20.0, ("fifo", 1): 30.0, ("fifo", 2): 20.0}
 
 
+@pytest.mark.costly
 def test_a_damaged_cell_is_run_again(tmp_path: Path) -> None:
     file = write(tmp_path)
     run(file, tmp_path / "out", "--jobs", "1")

@@ -99,6 +99,7 @@ def test_logarithmic_axes_have_plain_numbers(tmp_path: Path) -> None:
     assert not [text for text in texts if "math" in text]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_page_in_a_browser(browser: Browser, tmp_path: Path, width: int, scheme: str) -> None:

@@ -217,6 +217,7 @@ ITEM = st.tuples(
 )
 
 
+@pytest.mark.costly
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(ITEM, max_size=12),
@@ -410,6 +411,7 @@ def test_a_new_root_inside_the_old_one(bed: Bed) -> None:
     assert contents(inner) == {b"w/a": b"a"}
 
 
+@pytest.mark.costly
 def test_the_choice_outlives_a_crash(tmp_path: Path) -> None:
     """Once anything was made in a root, a second run takes no other, even if the first has no room now."""
     number, begun = 0, 0

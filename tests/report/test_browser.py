@@ -86,6 +86,7 @@ def test_on_paper(browser: Browser, tmp_path: Path) -> None:
     assert browser.ask("return document.querySelector('#e7').getBoundingClientRect().height") > 20
 
 
+@pytest.mark.costly
 def test_a_thousand_tasks(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "thousand.html"
     path.write_text(page.html(told(1000, every=50)), encoding="utf-8")

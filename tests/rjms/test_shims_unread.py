@@ -49,6 +49,7 @@ FLUX = {"WHESL_NODELIST": "n1", "WHESL_HIDDEN_NODES": "n2", "WHESL_FLUX_RANKS": 
 )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 @pytest.mark.parametrize(

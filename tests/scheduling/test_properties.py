@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def feed(simulation: Simulation, workload: list[tuple[int, dict[str, Any]]]) -> 
         simulation.submit(**fields)
 
 
+@pytest.mark.costly
 @settings(max_examples=60, deadline=None)
 @given(arrivals)
 def test_easy_never_delays_the_head(workload: list[tuple[int, dict[str, Any]]]) -> None:
@@ -86,6 +88,7 @@ def test_easy_never_delays_the_head(workload: list[tuple[int, dict[str, Any]]]) 
             assert job.started <= promised[number] + 0.5
 
 
+@pytest.mark.costly
 @settings(max_examples=60, deadline=None)
 @given(arrivals)
 def test_strict_order_is_kept(workload: list[tuple[int, dict[str, Any]]]) -> None:
@@ -96,6 +99,7 @@ def test_strict_order_is_kept(workload: list[tuple[int, dict[str, Any]]]) -> Non
     assert [job for _, job in simulation.starts] == sorted(simulation.core.jobs)
 
 
+@pytest.mark.costly
 @settings(max_examples=60, deadline=None)
 @given(
     arrivals,

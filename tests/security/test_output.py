@@ -67,6 +67,7 @@ def said(*arguments: str, place: Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.costly
 def test_nothing_a_program_prints_reaches_a_terminal_or_a_page(
     tmp_path: Path, whesl_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

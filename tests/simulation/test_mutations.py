@@ -41,6 +41,7 @@ LAST_FOUND = (
 )
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
 def test_a_deliberate_fault_is_found(mutation: Mutation) -> None:

@@ -174,6 +174,7 @@ BODY = st.lists(
 ).map("\n".join)
 
 
+@pytest.mark.costly
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     bodies=st.lists(BODY.filter(lambda body: bool(body.strip())), min_size=1, max_size=3),

@@ -167,6 +167,7 @@ def remembering(files: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         process.communicate()
 
 
+@pytest.mark.costly
 def test_a_half_seen_chain_survives_a_kill_and_a_rotation(
     files: Path, remembering: Callable[[], subprocess.Popen[str]]
 ) -> None:

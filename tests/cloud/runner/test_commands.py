@@ -118,6 +118,7 @@ writes = ["copy"]
 """
 
 
+@pytest.mark.costly
 def test_what_is_refused_leaves_nothing_behind(home: Home) -> None:
     """All that is wrong is said at once, and there is no run's directory, nor a file, afterwards."""
     (home.place / "flow.toml").write_text(INPUT)
@@ -148,6 +149,7 @@ def test_what_is_refused_leaves_nothing_behind(home: Home) -> None:
     assert {path.name for path in home.place.iterdir()} - {"home", "r"} == before - {"home"}
 
 
+@pytest.mark.costly
 def test_a_run_without_a_cluster_counts_on_no_node_and_takes_its_inputs(home: Home) -> None:
     # --free was believed, and --data was linked where nothing looked for it.
     (home.place / "flow.toml").write_text(INPUT)
@@ -161,6 +163,7 @@ def test_a_run_without_a_cluster_counts_on_no_node_and_takes_its_inputs(home: Ho
     assert (home.data / "copy").read_text() == "raw"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -126,6 +126,7 @@ def test_a_copy_goes_on_after_a_break(store: SshStore, tmp_path: Path) -> None:
     assert not list(there.glob(".whesl-partial/*"))
 
 
+@pytest.mark.costly
 def test_the_network_is_away(sshd: Sshd, store: SshStore, tmp_path: Path) -> None:
     """It is said, and means nothing about the files; the same call works when it is back."""
     source = tmp_path / "source"

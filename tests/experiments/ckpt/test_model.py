@@ -55,6 +55,7 @@ def fates(draw: st.DrawFn) -> list[tuple[float, float, bool]]:
     return rows
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["B", "M1", "M2", "P1", "P2"])
 @settings(max_examples=60, deadline=None)
 @given(rows=fates())
@@ -107,6 +108,7 @@ def test_the_compiled_interval_is_the_formula(
     )
 
 
+@pytest.mark.costly
 def test_results_do_not_depend_on_threads_and_models_meet_the_same_failures() -> None:
     summit, applications = machine.load(None, None)
     chosen = [evaluate.Setting(applications[0], summit.failures[0], name) for name in ("B", "P1", "P2")]

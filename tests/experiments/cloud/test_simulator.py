@@ -36,6 +36,7 @@ def jobs(count: int, seed: int, nodes: int = 32) -> cluster.Jobs:
 # -- the cluster --
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(4))
 def test_the_cluster_starts_jobs_as_the_labs_own_simulation_does(seed: int) -> None:
     """FCFS + EASY, without a workflow: the same start for every job."""

@@ -40,6 +40,7 @@ def chosen_of(
     return sorted(chosen[:count].tolist()), first
 
 
+@pytest.mark.costly
 def test_two_machines_of_70_and_80_per_cent_give_94() -> None:
     assert chosen_of([0.3, 0.2], 0.94)[0] == [0, 1]
     assert chosen_of([0.3, 0.2], 0.95)[0] == []
@@ -117,6 +118,7 @@ def few(submit: list[float], duration: list[float]) -> Jobs:
     return Jobs(np.array(submit), np.array(duration), np.ones(len(submit), dtype=np.bool_))
 
 
+@pytest.mark.costly
 def test_a_job_that_is_killed_is_tried_again() -> None:
     truth = merged(1, 0.0, 1e5, [(0, 1000.0, 1200.0)])
     outcome = simulate(few([0.0], [2000.0]), truth, none(1).compiled(), Rules(0.9, False, 2, 0), 1e4)

@@ -8,6 +8,7 @@ from whesl.experiments.registry import load
 from whesl.lab.progress_protocol import Silent
 
 
+@pytest.mark.costly
 def test_figure_2_is_reproduced() -> None:
     report = load("torus-example").run(Silent(), None, True)
     assert [finding.holds for finding in report.findings] == [True]

@@ -68,6 +68,7 @@ def test_a_window_is_a_machine_of_its_own() -> None:
     ]
 
 
+@pytest.mark.costly
 def test_one_seed_gives_one_result_and_another_another() -> None:
     first, again, other = rows(PLAN), rows(PLAN), rows(replace(PLAN, seed=1))
     assert [str(row) for row in first] == [str(row) for row in again]

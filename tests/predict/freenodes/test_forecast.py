@@ -63,6 +63,7 @@ def test_it_is_nearer_than_the_best_of_what_is_simple() -> None:
     assert ours.mean() < best.mean()
 
 
+@pytest.mark.costly
 def test_what_was_nearest_has_the_weight() -> None:
     """Persistence, the median and the linear model are mixed too: where one is right, most of it is that."""
     rows = known().rows
@@ -140,6 +141,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, change: object) -> N
         storing.load(tmp_path / "other.npz")
 
 
+@pytest.mark.costly
 def test_months_are_scored_and_taken_up_again(tmp_path: Path) -> None:
     def all_moments() -> Learnable:
         return study.moments(
