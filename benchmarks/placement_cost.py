@@ -32,7 +32,7 @@ from pathlib import Path
 import psutil
 
 from whesl.site.publish import plugin_file, risk_table
-from whesl.site.publish.node_record import Node
+from whesl.site.publish.observed_node import Node
 from whesl.site.publish.risk_table import HORIZONS, NodeRisk, Table
 from whesl.testing.slurmbed import SlurmBed
 

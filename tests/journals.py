@@ -14,7 +14,7 @@ from whesl.coordinator.core import journal_replay
 from whesl.coordinator.core.state import Settings, State
 from whesl.isolator.core import machine
 from whesl.isolator.core import state as isolator_state
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.records import coordinator, isolator, of_coordinator, of_isolator
 from whesl.report.collection import Happening
 from whesl.wire.messages import Report

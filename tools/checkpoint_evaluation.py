@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whesl.experiments import registry
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 from whesl.lab.results.result_writers import markdown
 
 if TYPE_CHECKING:

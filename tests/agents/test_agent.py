@@ -19,7 +19,7 @@ import pytest
 
 from tests.processes import lives
 from tests.waiting import until
-from whesl.agents import agent, lease_responder
+from whesl.agents import agent, heartbeat_responder
 from whesl.agents.agent_supervisor import Agents
 from whesl.agents.fencing import attempt_processes
 from whesl.agents.lease import KernelWitness
@@ -283,7 +283,7 @@ def test_an_agent_that_its_resource_manager_has_lost_leaves_by_itself(tmp_path: 
 
 def test_what_nobody_can_end_is_gone_after_two_minutes() -> None:
     """It was four: the responder waited for an isolator as long as the agent then did for the responder."""
-    assert lease_responder.ORPHANED + agent.ABANDONED <= 120.0
+    assert heartbeat_responder.ORPHANED + agent.ABANDONED <= 120.0
 
 
 class _Step:

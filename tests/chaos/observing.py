@@ -108,7 +108,7 @@ def _role(words: list[bytes]) -> tuple[str, str]:
         return "isolator", Path(text[text.index("--task-dir") + 1]).name
     if "whesl.agents.agent" in text:
         return "agent", ""
-    if "whesl.agents.lease_responder" in text:
+    if "whesl.agents.heartbeat_responder" in text:
         return "responder", ""
     if "whesl.coordinator" in text:
         return "coordinator", ""

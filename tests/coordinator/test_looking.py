@@ -9,7 +9,7 @@ from typing import Any
 
 from whesl.coordinator.core.events_and_commands import JobSeen, LookAtJob
 from whesl.coordinator.core.state import State
-from whesl.coordinator.effects.manager_calls import Calls, Workers
+from whesl.coordinator.effects.blocking_call_workers import Calls, Workers
 from whesl.coordinator.effects.recovery_steps import look_at_jobs
 from whesl.model.errors import CouldNotObserveError, UsageError
 from whesl.model.states import JobState

@@ -21,7 +21,7 @@ from whesl.coordinator.core.events_and_commands import (
 from whesl.coordinator.core.machine import recorded_step
 from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import Settings, State, TaskEntry
-from whesl.coordinator.effects.manager_calls import Call, answer
+from whesl.coordinator.effects.blocking_call_workers import Call, answer
 from whesl.esl.detections.base import Span
 from whesl.esl.detections.exit import ExitDetection
 from whesl.esl.detections.external_and_counted import CountDetection

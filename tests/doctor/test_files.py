@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import need_slurm
 from whesl.doctor import home_filesystem
 from whesl.doctor.probe_runner import Finding, State
-from whesl.locking import mounts
+from whesl.locking import lock_scope
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
@@ -61,7 +61,7 @@ def test_locks_that_fail_are_not_called_missing(bed: NfsBed) -> None:
 @pytest.mark.parametrize("option", ["nolock", "local_lock=all", "localflock"])
 def test_options_that_keep_locks_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     monkeypatch.setenv("WHESL_HOME", str(tmp_path))
-    monkeypatch.setattr(mounts, "mount_of", lambda _: mounts.Mount("/", "nfs", frozenset({option})))
+    monkeypatch.setattr(lock_scope, "mount_of", lambda _: lock_scope.Mount("/", "nfs", frozenset({option})))
     found = named(home_filesystem.files(), "locks")
     assert found.state is State.WARN and option in found.detail
 

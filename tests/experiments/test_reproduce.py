@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from whesl.cli.group import cli
 from whesl.experiments import registry
 from whesl.experiments.registry import Finding, Report, experiment
-from whesl.lab.progress_protocol import Progress
+from whesl.lab.progress_interface import Progress
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.model.errors import UsageError
 

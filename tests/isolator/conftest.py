@@ -63,7 +63,7 @@ from whesl.isolator.core.events_and_commands import (
     WriteReconfigure,
 )
 from whesl.isolator.core.state import State
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.outcomes import JobRaiseOutcome, StepOutcome
 from whesl.model.workflow import Task

@@ -16,7 +16,7 @@ from tests.isolator.conftest import exception, make_setup
 from tests.journals import rebuild_task
 from tests.waiting import written
 from whesl.isolator.core.state import Phase
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.resume import unrecorded
 from whesl.records.isolator import AnyRecord
 

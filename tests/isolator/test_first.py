@@ -19,7 +19,7 @@ from tests.waiting import until
 from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core import machine
 from whesl.isolator.core.events_and_commands import StartAttempt, Started
-from whesl.isolator.core.task_setup_record import Setup, split, token
+from whesl.isolator.core.task_setup import Setup, split, token
 from whesl.isolator.launch import attempt_runner, first_attempt, keeper
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.task import taskdir

@@ -29,7 +29,7 @@ from whesl.esl.spec import (
     Otherwise,
     ResourceKind,
 )
-from whesl.isolator.core import job_exception_raising
+from whesl.isolator.core import resource_manager_exceptions
 from whesl.isolator.core.events_and_commands import (
     Event,
     JobExceptionRaised,
@@ -40,7 +40,7 @@ from whesl.isolator.core.events_and_commands import (
     Say,
     StepDone,
 )
-from whesl.isolator.core.task_setup_record import token_prefix
+from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.observe import manager_events
 from whesl.isolator.observe.manager_events import ManagerEvents
 from whesl.model.allocation_nodes import NodeSet
@@ -282,10 +282,10 @@ def test_notes_are_one_short_line() -> None:
     raised = Raised(
         exception="E", task="wf/t", attempt=2, ordinal=4, time=NOW, evidence=(evidence,), transformed_from=()
     )
-    note = job_exception_raising.note_of(raised, "0a1b2c3d")
+    note = resource_manager_exceptions.note_of(raised, "0a1b2c3d")
     assert note.startswith("whesl wf/t #4: E in attempt 2: log: a [31m b x")
     assert note.endswith("... (0a1b2c3d)")
-    assert len(note) == job_exception_raising.MOST_CHARACTERS
+    assert len(note) == resource_manager_exceptions.MOST_CHARACTERS
     assert note.isprintable()
 
 

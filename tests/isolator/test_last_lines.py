@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.isolator.bench import Bench, bench
-from whesl.isolator.observe.attempt_output import Outputs, last_lines
+from whesl.isolator.observe.attempt_output_destination import Outputs, last_lines
 from whesl.model.evidence import LastLines, shortened
 from whesl.model.printable import visible
 

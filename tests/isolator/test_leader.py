@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from tests.isolator.conftest import make_setup
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import full_path
 from whesl.isolator.launch.job_leader_identity import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.locking import mounts, takeover_lock
+from whesl.locking import lock_scope, takeover_lock
 from whesl.model import file_retry
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
@@ -111,7 +111,7 @@ def test_what_a_faster_call_has_written_down_is_left_alone(
         return found
 
     monkeypatch.setattr(full_path, "_earlier", overtaken)
-    monkeypatch.setattr(mounts, "mount_of", lambda _: mounts.Mount("/", "unknown", frozenset()))
+    monkeypatch.setattr(lock_scope, "mount_of", lambda _: lock_scope.Mount("/", "unknown", frozenset()))
     request = Request(workflow="wf", step="app", no_coordinator=True, command=("true",))
     with pytest.raises(full_path.AlreadyRunError, match="elsewhere"):
         full_path.prepare(request)

@@ -18,7 +18,7 @@ from whesl.isolator.core.events_and_commands import (
     StepDone,
 )
 from whesl.isolator.core.state import Phase
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap

@@ -127,7 +127,7 @@ def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_ans
     bed = slurm_bed(nodes=4)
     made = begin(bed, tmp_path)
     keeper, *others = (
-        one(bed, "n01", word) for word in ("keeper.py", ISOLATOR, "whesl.agents.lease_responder")
+        one(bed, "n01", word) for word in ("keeper.py", ISOLATOR, "whesl.agents.heartbeat_responder")
     )
     keeper.suspend()
     for process in others:

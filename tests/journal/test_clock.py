@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.resume import state_of
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal

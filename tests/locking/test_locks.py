@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
-from whesl.locking import mounts, procfs, takeover_lock
+from whesl.locking import lock_scope, procfs, takeover_lock
 from whesl.locking.takeover_lock import HeldError, LockError, Owner, owned
 from whesl.model import file_retry
 from whesl.testing.nfsbed import NfsBed
@@ -163,7 +163,7 @@ def test_another_host_s_owner_is_not_called_dead(tmp_path: Path, monkeypatch: py
     path = str(tmp_path / "lock")
     os.close(takeover_lock.take(path, elsewhere()))
     assert takeover_lock.holder(path) is None  # its lock would be seen: this file system's hold everywhere
-    monkeypatch.setattr(mounts, "mount_of", lambda _: mounts.Mount("/", "nfs", frozenset({"nolock"})))
+    monkeypatch.setattr(lock_scope, "mount_of", lambda _: lock_scope.Mount("/", "nfs", frozenset({"nolock"})))
     with pytest.raises(HeldError, match="process 1 on elsewhere"):
         takeover_lock.take(path, owned())
     refuse(monkeypatch, errno.ENOLCK)

@@ -13,7 +13,7 @@ from whesl.experiments.grid.loop import POLICIES, Grid, Jobs, Options, Outages, 
 from whesl.lab.cluster.policy_object_loop import simulate
 from whesl.lab.cluster.simulation_records import Workload
 from whesl.model.errors import UsageError, WheslError
-from whesl.placement.multicluster.policy import RULES, ClusterPolicy
+from whesl.placement.multicluster.cluster_policy_adapter import RULES, ClusterPolicy
 from whesl.placement.port import Nodes, Queue, Running, View
 
 # Compiled for the first time, the loops take half a minute of a processor.

@@ -10,7 +10,7 @@ import pytest
 from tests.predict.histories import DAY, HOUR, weibull_machine
 from whesl.lab.readers.failures import periods as windows
 from whesl.model.errors import UsageError
-from whesl.predict import filtered_failure_prediction, laws, survival
+from whesl.predict import laws, periodic_and_survival_prediction, survival
 from whesl.predict.compiled_predictor import probability
 from whesl.predict.failure_history import History, merged
 from whesl.predict.periodic_failures import by_chance, cycles, detect
@@ -40,7 +40,7 @@ def test_the_example_of_24_hours() -> None:
     times = [(0, day * DAY, day * DAY + 60) for day in range(1, 31)]
     others = [(1, HOUR * turn**3, HOUR * turn**3 + 60) for turn in range(1, 9)]
     machine = merged(2, 0.0, 30 * DAY + HOUR, times + others)
-    model = filtered_failure_prediction.fit(machine, ("exponential",), threshold=0.2)
+    model = periodic_and_survival_prediction.fit(machine, ("exponential",), threshold=0.2)
     t = 30 * DAY
     reliability = 1 - model.probability(
         np.array([0]), t + np.array([5.0, 15.0]) * HOUR, np.array([10 * HOUR])
@@ -94,7 +94,7 @@ def test_no_cycle_in_what_has_none(seed: int) -> None:
     generator = np.random.default_rng(seed)
     assert cycles(np.sort(generator.uniform(0, 400 * DAY, 800)), 900.0) == []
     assert cycles(np.cumsum(DAY * generator.weibull(0.6, 800)), 900.0) == []
-    assert not filtered_failure_prediction.fit(weibull_machine(seed=seed)).found
+    assert not periodic_and_survival_prediction.fit(weibull_machine(seed=seed)).found
 
 
 def test_a_sequence_that_is_too_short_or_a_bad_tolerance() -> None:
@@ -127,7 +127,7 @@ def test_maintenance_windows_of_mira() -> None:
 def test_filtering_improves_the_fit() -> None:
     """As in Table 1: exponential and Weibull are nearer to the times to failure without the periodic ones."""
     machine = daily_machine(days=180)
-    model = filtered_failure_prediction.fit(machine, ("weibull",), by="node")
+    model = periodic_and_survival_prediction.fit(machine, ("weibull",), by="node")
     assert len(model.found) == machine.nodes
     for name in ("exponential", "weibull"):
         before, after = [], []
@@ -142,7 +142,7 @@ def test_filtering_improves_the_fit() -> None:
 def test_a_cycle_that_stopped_is_forgotten() -> None:
     times = [(0, day * DAY, day * DAY + 60) for day in range(1, 31)]
     others = [(1, HOUR * turn**3, HOUR * turn**3 + 60) for turn in range(1, 9)]
-    model = filtered_failure_prediction.fit(merged(2, 0.0, 31 * DAY, times + others), ("exponential",))
+    model = periodic_and_survival_prediction.fit(merged(2, 0.0, 31 * DAY, times + others), ("exponential",))
     later = model.observe(merged(2, 0.0, 60 * DAY, times + others))
     asked = np.array([31.0, 33.5, 34.5, 50.0]) * DAY
     assert (later.probability(np.array([0]), asked, np.array([DAY])) == 1).tolist() == [
@@ -155,7 +155,7 @@ def test_a_cycle_that_stopped_is_forgotten() -> None:
 
 def test_compiled_loops_and_arrays_answer_alike() -> None:
     machine = daily_machine()
-    model = filtered_failure_prediction.fit(machine.until(30 * DAY), ("weibull",)).observe(machine)
+    model = periodic_and_survival_prediction.fit(machine.until(30 * DAY), ("weibull",)).observe(machine)
     generator = np.random.default_rng(0)
     node, start = generator.integers(0, machine.nodes, 400), generator.uniform(0, 70 * DAY, 400)
     duration, known = generator.exponential(DAY / 2, 400), start - generator.exponential(DAY, 400)

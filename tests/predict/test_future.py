@@ -9,7 +9,7 @@ import pytest
 
 from tests.predict.histories import DAY, weibull_machine
 from tests.predict.test_ffp import daily_machine
-from whesl.predict import filtered_failure_prediction, learned, survival
+from whesl.predict import learned, periodic_and_survival_prediction, survival
 from whesl.predict.failure_history import History
 from whesl.predict.port import Predictor
 
@@ -19,7 +19,7 @@ SPLIT = 100 * DAY
 FITTED: dict[str, Callable[[History], Predictor]] = {
     "survival": lambda past: survival.fit(past, ("weibull",)),
     "by node": lambda past: survival.fit(past, ("weibull",), by="node"),
-    "ffp": lambda past: filtered_failure_prediction.fit(past, ("weibull",)),
+    "ffp": lambda past: periodic_and_survival_prediction.fit(past, ("weibull",)),
     "learned": lambda past: learned.fit(past, seed=1, samples=500, rounds=10),
     "frailty": lambda past: survival.fit(past, ("kaplan-meier",), frailty=True),
 }

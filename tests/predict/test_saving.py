@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from tests.predict.histories import DAY, weibull_machine
 from tests.predict.test_ffp import daily_machine
 from whesl.model.errors import WheslError
-from whesl.predict import filtered_failure_prediction, given_accuracy, learned, survival
-from whesl.predict.array_predictor import ArrayPredictor
+from whesl.predict import given_accuracy, learned, periodic_and_survival_prediction, survival
+from whesl.predict.predictor_base import ArrayPredictor
 from whesl.predict.saving import load, save
 
 MACHINE = weibull_machine(nodes=8, days=200)
@@ -28,7 +28,7 @@ PREDICTORS: dict[str, Callable[[], ArrayPredictor]] = {
     "none": lambda: given_accuracy.none(8),
     "survival": lambda: survival.fit(MACHINE, threshold=0.25),
     "kaplan-meier": lambda: survival.fit(MACHINE, ("kaplan-meier",), by="node", frailty=True),
-    "ffp": lambda: filtered_failure_prediction.fit(daily_machine(nodes=8)),
+    "ffp": lambda: periodic_and_survival_prediction.fit(daily_machine(nodes=8)),
     "learned": lambda: learned.fit(MACHINE, seed=1, samples=300, rounds=5),
 }
 

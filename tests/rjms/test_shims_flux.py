@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.conftest import need_flux
 from whesl.rjms.shims import instance, launcher
 from whesl.rjms.shims.flux_rewriting import QUICK, idset, marks, rewrite_flux
-from whesl.rjms.shims.flux_run_replacement import plain_run
+from whesl.rjms.shims.flux_run_direct_submission import plain_run
 from whesl.rjms.shims.flux_run_to_jobspec import core_limits, jobspec
 from whesl.rjms.shims.srun_to_flux import Facts, Run, flux_run
 

@@ -20,9 +20,9 @@ import pytest
 from tests.isolator.bench import HEAD
 from tests.operations.trees import Bed, contents
 from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, result_of, run_as, start_as
-from whesl.isolator.observe import attempt_output
+from whesl.isolator.observe import attempt_output_destination
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.model.planted_links import planted
+from whesl.model.untrusted_path import planted
 from whesl.operations.plan import RecoveryError
 from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
 
@@ -239,7 +239,7 @@ def test_output_does_not_move_to_where_a_stranger_waits(
     scene: Scene, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After FILESYSTEM.REPLACE a task's output goes below the new root, if nobody has put anything there."""
-    monkeypatch.setattr(attempt_output, "full", lambda _path: "No space left on device")
+    monkeypatch.setattr(attempt_output_destination, "full", lambda _path: "No space left on device")
     paths = PathMap(rules=(PathRule(old="/old", new=str(scene.shared)),))
     if name == "logs":
         scene.plant(lambda: _link(scene, scene.shared / "logs"))
@@ -247,9 +247,11 @@ def test_output_does_not_move_to_where_a_stranger_waits(
         (scene.shared / "logs").mkdir()
         (scene.shared / "logs").chmod(0o1777)
         scene.plant(lambda: (scene.shared / "logs" / "out").symlink_to(scene.secret))
-    assert scene.as_victim(lambda: attempt_output._place("/old/logs/out", paths)) == "/old/logs/out"
+    assert (
+        scene.as_victim(lambda: attempt_output_destination._place("/old/logs/out", paths)) == "/old/logs/out"
+    )
     assert scene.secret.read_bytes() == SECRET
-    moved = scene.as_victim(lambda: attempt_output._place("/old/other/out", paths))
+    moved = scene.as_victim(lambda: attempt_output_destination._place("/old/other/out", paths))
     assert moved == str(scene.shared / "other" / "out")
     assert (scene.shared / "other").stat().st_mode & 0o022 == 0
 

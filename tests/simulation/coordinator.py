@@ -30,7 +30,7 @@ from whesl.coordinator.core.events_and_commands import (
 from whesl.coordinator.core.machine import events_of, recorded_step
 from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import Settings, State
-from whesl.coordinator.effects.manager_calls import Call, answer
+from whesl.coordinator.effects.blocking_call_workers import Call, answer
 from whesl.esl.spec import RecoveryStep
 from whesl.journal import Clock
 from whesl.model.configuration_changes import Configuration

@@ -47,7 +47,7 @@ from whesl.isolator.core.events_and_commands import (
     Tick,
 )
 from whesl.isolator.core.state import Phase, State
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.journal import Clock
 from whesl.model.evidence import Evidence, LastLines
 from whesl.records.isolator import AnyRecord

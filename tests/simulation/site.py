@@ -11,7 +11,7 @@ from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
 from whesl.agents.lease import lead
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch.stale_lock import HANDOVER
 from whesl.model.workflow import Task
 from whesl.testing.world import MemoryJournal

@@ -22,7 +22,7 @@ from whesl.site.publish.core.node_changes import (
     Undrain,
 )
 from whesl.site.publish.node_change_records import What, Would
-from whesl.site.publish.node_record import Node
+from whesl.site.publish.observed_node import Node
 from whesl.site.publish.risk_table import NodeRisk, Table
 
 NAMES = tuple(f"n{at:02d}" for at in range(1, 11))

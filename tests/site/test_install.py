@@ -12,7 +12,7 @@ from tests.site.slurmsite import Site
 from whesl.model.errors import WheslError
 from whesl.rjms.slurm import records
 from whesl.site.publish import plugin_file, risk_table
-from whesl.site.publish.node_record import Node
+from whesl.site.publish.observed_node import Node
 from whesl.site.publish.risk_table import NodeRisk
 from whesl.site.slurm import plugin_installation
 from whesl.site.slurm.placement_service import LOOKUP

@@ -17,7 +17,7 @@ from whesl.placement.reliable import choose
 from whesl.predict.given_accuracy import Given
 from whesl.rjms.hostlist import compress, expand
 from whesl.site.publish import plugin_file, risk_table
-from whesl.site.publish.node_record import Node
+from whesl.site.publish.observed_node import Node
 from whesl.site.publish.plugin_file import Decision, Lookup, Request
 
 ROOT = Path(__file__).resolve().parent.parent.parent

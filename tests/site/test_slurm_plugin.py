@@ -15,7 +15,7 @@ import pytest
 
 from tests.site.slurmsite import Site
 from whesl.site.publish import plugin_file, risk_table
-from whesl.site.publish.node_record import Node
+from whesl.site.publish.observed_node import Node
 from whesl.site.publish.risk_table import NodeRisk
 from whesl.site.slurm.placement_service import LOOKUP, TABLE
 from whesl.testing.slurmbed import SlurmBed

@@ -15,7 +15,7 @@ import pytest
 
 from tests import waiting
 from tests.journals import report
-from whesl.agents.lease_responder_supervisor import listen
+from whesl.agents.heartbeat_responder_supervisor import listen
 from whesl.agents.messages import Beat
 from whesl.model.errors import TransientError
 from whesl.model.states import TaskState

@@ -15,7 +15,7 @@ from whesl.model.errors import RefusedError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import manager
-from whesl.workflows.maestro.full_disk import Shelter
+from whesl.workflows.maestro.filesystem_replacement import Shelter
 from whesl.workflows.maestro.running import read_status
 
 

@@ -19,8 +19,8 @@ import zmq
 
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes
+from whesl.agents.heartbeat_responder_supervisor import Leases, listen
 from whesl.agents.job_suspension import HeldSilence, Suspension
-from whesl.agents.lease_responder_supervisor import Leases, listen
 from whesl.agents.liveness import NodeLost, NodeUp, Silence
 from whesl.agents.messages import (
     FROM_AGENT,

@@ -39,7 +39,7 @@ from whesl.coordinator.core.machine import events_of, recorded_step
 from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import Settings
 from whesl.coordinator.counters import Figures
-from whesl.coordinator.effects.manager_calls import Call, Calls, Workers
+from whesl.coordinator.effects.blocking_call_workers import Call, Calls, Workers
 from whesl.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.coordinator.metrics import LatestSnapshot
 from whesl.coordinator.storage.background_snapshots import Snapshotter

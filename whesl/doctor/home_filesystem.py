@@ -15,7 +15,7 @@ from pathlib import Path
 
 from whesl.doctor.host_and_home import HOME, home_path
 from whesl.doctor.probe_runner import Finding, State, ask
-from whesl.locking import mounts, takeover_lock
+from whesl.locking import lock_scope, takeover_lock
 
 # Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.
 COMPUTE_LIMIT = 60.0
@@ -126,14 +126,14 @@ def _locks(place: Path) -> Finding:
             except OSError as error:
                 kind = "none" if error.errno in takeover_lock.UNSUPPORTED else "failed"
                 lacking.append(f"{name}: {kind} ({error.strerror})")
-    mount = mounts.mount_of(str(place))
+    mount = lock_scope.mount_of(str(place))
     if lacking:
         advice = "Lustre: mount option flock; NFS: lockd, or version 4"
         return _finding("locks", State.WARN, f"{', '.join(lacking)}; {_GUARDED}", advice)
     if mount.local_options:
         detail = f"{', '.join(mount.local_options)}: they hold on each host for itself; {_GUARDED}"
         return _finding("locks", State.WARN, detail, "have it mounted without that option")
-    known = mount.scope is mounts.Scope.EVERYWHERE
+    known = mount.scope is lock_scope.Scope.EVERYWHERE
     where = "" if known else f"; whether {mount.kind} holds them between hosts is not known"
     return _finding("locks", State.OK, f"{' and '.join(told)} ({mount.kind}){where}")
 

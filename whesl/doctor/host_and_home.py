@@ -14,7 +14,7 @@ from inotify_simple import INotify, flags
 from whesl.coordinator.client.start import running
 from whesl.coordinator.json_views import unreachable_managers
 from whesl.doctor.probe_runner import Finding, State, ask, one
-from whesl.locking.mounts import mount_of
+from whesl.locking.lock_scope import mount_of
 from whesl.model import home as places
 from whesl.model.errors import WheslError
 

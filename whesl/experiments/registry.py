@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 # name: the module that registers it with ``@experiment``.
 EXPERIMENTS: dict[str, str] = {
     # FLAW
     "flaw-example": "whesl.experiments.workflow.reproduce",
     "flaw": "whesl.experiments.workflow.reproduce",
-    "stg": "whesl.experiments.workflow.stg_optima",
+    "stg": "whesl.experiments.workflow.compare_with_stg_optima",
     # FFP
     "desktop": "whesl.experiments.desktop.reproduce",
     # BlueGene/L
@@ -49,7 +49,7 @@ EXPERIMENTS: dict[str, str] = {
     "ckpt-overheads": "whesl.experiments.ckpt.reproduce",
     "ckpt-observations": "whesl.experiments.ckpt.observation_checks",
     "ckpt-alpha": "whesl.experiments.ckpt.reproduce",
-    "ckpt-lanl": "whesl.experiments.ckpt.recorded_failures",
+    "ckpt-lanl": "whesl.experiments.ckpt.reproduce_recorded_failures",
 }
 
 

@@ -15,13 +15,13 @@ from whesl.lab.prediction.evaluation import Settings, evaluate
 from whesl.lab.readers.failures import periods as windows
 from whesl.lab.readers.failures import read
 from whesl.lab.results.table_and_figure import Table
-from whesl.predict import filtered_failure_prediction, laws
+from whesl.predict import laws, periodic_and_survival_prediction
 from whesl.predict.periodic_failures import cycles, detect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
     from whesl.lab.results.table_and_figure import Cell, Figure
 
 _LANL = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
@@ -77,7 +77,7 @@ def predict_periods(progress: Progress, data: Path | None, quick: bool) -> Repor
     """Fit times to failure with and without the periodic ones, and look for the periods of real windows."""
     site = Site(restarted=60, others=6, labs=6) if quick else Site()
     history = machines(np.random.default_rng(1), site, 90 * DAY)
-    model = filtered_failure_prediction.fit(history, ("weibull",))
+    model = periodic_and_survival_prediction.fit(history, ("weibull",))
     found = [node for node in model.found if node < site.restarted]
     wrong = len(model.found) - len(found)
     before: dict[str, list[float]] = {name: [] for name in _TABLE_1}

@@ -15,7 +15,7 @@ from whesl import __version__
 from whesl.experiments import registry
 from whesl.experiments.registry import Finding, Report
 from whesl.lab import processes
-from whesl.lab.progress_protocol import Progress, Silent
+from whesl.lab.progress_interface import Progress, Silent
 from whesl.lab.results.atomic_write import write_text
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.result_writers import as_json, plain, write_table

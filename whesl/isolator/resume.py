@@ -14,7 +14,7 @@ import logging
 
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.state import State
-from whesl.isolator.core.task_setup_record import token
+from whesl.isolator.core.task_setup import token
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock, Journal, JournalError
 from whesl.model.allocation_nodes import NodeSet

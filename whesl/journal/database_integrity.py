@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from whesl.locking import mounts, takeover_lock
+from whesl.locking import lock_scope, takeover_lock
 from whesl.model import file_retry
 
 # https://sqlite.org/fileformat2.html, sections 1.3 and 4.1.
@@ -231,7 +231,7 @@ def local(directory: Path) -> bool:
     SQLite's write-ahead log needs memory shared by all processes that open the file, which only such a file
     system gives (https://sqlite.org/wal.html, section 1). Unknown ones count as remote.
     """
-    return mounts.mount_of(os.fspath(directory.absolute())).kind in mounts.LOCAL
+    return lock_scope.mount_of(os.fspath(directory.absolute())).kind in lock_scope.LOCAL
 
 
 def locks_refused(directory: Path) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whesl.lab.cluster.simulation import Simulation, simulate
     from whesl.lab.cluster.simulation_records import Attempts, Workload, workload
     from whesl.lab.machine_file import read as read_resources
-    from whesl.lab.progress_protocol import Progress, Silent
+    from whesl.lab.progress_interface import Progress, Silent
     from whesl.lab.readers.failures import periods as read_periods
     from whesl.lab.readers.format_detection import read_failures, read_jobs
     from whesl.lab.readers.swf import read as read_swf
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from whesl.lab.workflow.simulate import simulate as simulate_workflows
     from whesl.placement.port import Decisions, Policy, View
     from whesl.predict.failure_history import History, merged
-    from whesl.predict.filtered_failure_prediction import fit as fit_ffp
     from whesl.predict.given_accuracy import exact, of_accuracy
+    from whesl.predict.periodic_and_survival_prediction import fit as fit_ffp
     from whesl.predict.port import Predictor
     from whesl.predict.survival import fit as fit_survival
 
@@ -99,18 +99,18 @@ _PLACES = {
     "Page": ("whesl.lab.results.page", "Page"),
     "Policy": ("whesl.placement.port", "Policy"),
     "Predictor": ("whesl.predict.port", "Predictor"),
-    "Progress": ("whesl.lab.progress_protocol", "Progress"),
+    "Progress": ("whesl.lab.progress_interface", "Progress"),
     "Replay": ("whesl.lab.replay.policy_comparison", "Replay"),
     "Section": ("whesl.lab.results.page", "Section"),
     "Series": ("whesl.lab.results.table_and_figure", "Series"),
-    "Silent": ("whesl.lab.progress_protocol", "Silent"),
+    "Silent": ("whesl.lab.progress_interface", "Silent"),
     "Simulation": ("whesl.lab.cluster.simulation", "Simulation"),
     "Table": ("whesl.lab.results.table_and_figure", "Table"),
     "View": ("whesl.placement.port", "View"),
     "Workload": ("whesl.lab.cluster.simulation_records", "Workload"),
     "candidate": ("whesl.lab.replay.policy_comparison", "candidate"),
     "exact": ("whesl.predict.given_accuracy", "exact"),
-    "fit_ffp": ("whesl.predict.filtered_failure_prediction", "fit"),
+    "fit_ffp": ("whesl.predict.periodic_and_survival_prediction", "fit"),
     "fit_survival": ("whesl.predict.survival", "fit"),
     "measures": ("whesl.lab.cluster.measures", "measures"),
     "merged": ("whesl.predict.failure_history", "merged"),

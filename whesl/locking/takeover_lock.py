@@ -23,7 +23,7 @@ import fcntl
 import json
 import os
 
-from whesl.locking import mounts, procfs
+from whesl.locking import lock_scope, procfs
 from whesl.model import file_retry
 from whesl.model.errors import WheslError
 
@@ -293,7 +293,7 @@ def _look(place: str, path: str) -> tuple[Owner, bool]:
         return owner, False
     if owner.here:
         return owner, not granted and owner.alive
-    return owner, granted is None or mounts.mount_of(path).scope is not mounts.Scope.EVERYWHERE
+    return owner, granted is None or lock_scope.mount_of(path).scope is not lock_scope.Scope.EVERYWHERE
 
 
 def _win(path: str, owner: Owner) -> int | None:

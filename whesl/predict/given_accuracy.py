@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled_predictor import Compiled, blank, by_node
+from whesl.predict.predictor_base import ArrayPredictor, span
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -16,9 +16,9 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict import survival, tree_scoring
-from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled_predictor import Compiled, blank, by_node, rank
 from whesl.predict.features import COLUMNS, Features
+from whesl.predict.predictor_base import ArrayPredictor, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

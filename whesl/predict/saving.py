@@ -18,10 +18,10 @@ import numpy as np
 from whesl.model.errors import WheslError
 from whesl.predict.failure_history import History
 from whesl.predict.features import COLUMNS
-from whesl.predict.filtered_failure_prediction import Filtered
 from whesl.predict.given_accuracy import Given
 from whesl.predict.laws import LAWS, Law
 from whesl.predict.learned import Learned, LearnedPredictor
+from whesl.predict.periodic_and_survival_prediction import Filtered
 from whesl.predict.periodic_failures import Cycle
 from whesl.predict.signs import Signed, Signs
 from whesl.predict.survival import Fitted, Survival
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.array_predictor import ArrayPredictor
+    from whesl.predict.predictor_base import ArrayPredictor
 
     Arrays = dict[str, NDArray[Any]]
 

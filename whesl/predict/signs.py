@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled_predictor import Compiled, by_node, rank
+from whesl.predict.predictor_base import ArrayPredictor, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,9 +15,9 @@ import numpy as np
 
 from whesl.model.errors import UsageError
 from whesl.predict import laws
-from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled_predictor import Compiled, blank, by_node
 from whesl.predict.laws import AGES, Law
+from whesl.predict.predictor_base import ArrayPredictor, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

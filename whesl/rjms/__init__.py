@@ -53,7 +53,7 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
     """
     if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
         return {}
-    from whesl.rjms.slurm.stripped_job_variables import withheld as of_slurm
+    from whesl.rjms.slurm.job_variable_recovery import withheld as of_slurm
 
     return of_slurm(environ)
 

@@ -19,7 +19,7 @@ from whesl.coordinator.core.state import Settings
 from whesl.coordinator.core.state import State as CoordinatorState
 from whesl.isolator.core import machine
 from whesl.isolator.core.state import State as TaskState
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState
 from whesl.records import coordinator, isolator, of_coordinator, of_isolator

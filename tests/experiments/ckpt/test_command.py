@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from whesl.cli.lab.ckpt import ckpt
 from whesl.experiments.ckpt import machine, migration_break_even, observation_checks, reproduce
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:

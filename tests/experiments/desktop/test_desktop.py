@@ -15,11 +15,11 @@ from whesl.experiments.desktop.evaluation import Plan, around, one_site
 from whesl.experiments.desktop.simulate import BEAT, DONE, FAILED, Outcome, Rules, simulate
 from whesl.experiments.desktop.synthetic_machines import DAY, HOUR, Jobs, Site, jobs, machines
 from whesl.experiments.registry import load
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 from whesl.model.errors import WheslError
 from whesl.placement.job_replication import Replicated, key_of, select
 from whesl.placement.port import Nodes, Queue, Running, View
-from whesl.predict import filtered_failure_prediction
+from whesl.predict import periodic_and_survival_prediction
 from whesl.predict.failure_history import History, merged
 from whesl.predict.given_accuracy import Given, exact, none
 
@@ -98,7 +98,7 @@ def test_the_24_hour_example() -> None:
     history = merged(
         1, 0.0, 30.5 * DAY, [(0, day * DAY + HOUR, day * DAY + HOUR + 60) for day in days.tolist()]
     )
-    predictor = filtered_failure_prediction.fit(history, tolerance=300.0)
+    predictor = periodic_and_survival_prediction.fit(history, tolerance=300.0)
     last = 29 * DAY + HOUR
     policy = Replicated("FFP", required=0.8)
     assert policy.decide(view(1, [10 * HOUR]), predictor, last + 5 * HOUR).job.tolist() == [0]

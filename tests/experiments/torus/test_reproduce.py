@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whesl.experiments.registry import load
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 
 
 @pytest.mark.costly

@@ -21,7 +21,7 @@ from whesl.experiments.workflow.failure_aware_evaluation import (
     windows,
 )
 from whesl.experiments.workflow.figures import report
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 from whesl.lab.workflow.generate import Shape, layered
 from whesl.predict.failure_history import History, merged
 

@@ -9,7 +9,7 @@ from tests.predict.histories import DAY, HOUR, weibull_machine
 from tests.predict.test_ffp import daily_machine
 from whesl.lab.prediction import catalogue, report
 from whesl.lab.prediction.evaluation import Settings, ask, evaluate
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 from whesl.model.errors import UsageError
 from whesl.predict.failure_history import merged
 

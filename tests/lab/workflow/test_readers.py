@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.experiments.registry import load
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 from whesl.lab.readers import stg, wfcommons
 from whesl.lab.readers.workflow_formats import read
 from whesl.lab.workflow.audit import audit

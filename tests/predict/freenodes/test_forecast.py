@@ -16,21 +16,21 @@ from whesl.cli.cloud import forecast as options
 from whesl.cli.cloud.forecast import forecast as command
 from whesl.cloud.core.records import FreeForecast
 from whesl.lab.prediction import freenodes as study
-from whesl.lab.progress_protocol import Silent
+from whesl.lab.progress_interface import Silent
 from whesl.lab.readers.forecast_job_history import read_calendar, read_history
 from whesl.model.errors import UsageError, WheslError
 from whesl.predict.freenodes import (
     features,
     forecast,
-    model,
+    forecast_ensemble,
     past_forecasts,
     published_predictor,
     rollforward,
     storing,
 )
 from whesl.predict.freenodes.forecast import NO_CALENDAR, Learnable
+from whesl.predict.freenodes.forecast_ensemble import Model
 from whesl.predict.freenodes.hourly_free_node_history import supply
-from whesl.predict.freenodes.model import Model
 from whesl.predict.freenodes.storing import About
 
 ABOUT = About(EPOCH, 60.0, 1.0, 4)
@@ -45,18 +45,19 @@ def known() -> Learnable:
 def learned() -> Model:
     table = known()
     past = table.select(table.rows.time < EPOCH + 60 * 86400)
-    return model.fit(past.rows, past.truth)
+    return forecast_ensemble.fit(past.rows, past.truth)
 
 
 @pytest.mark.slow
 def test_it_is_nearer_than_the_best_of_what_is_simple() -> None:
     table = known()
     later = table.select(table.rows.time >= EPOCH + 62 * 86400)
-    said = model.predict(learned(), later.rows)
+    said = forecast_ensemble.predict(learned(), later.rows)
     assert (np.diff(said, axis=0) >= 0).all()
     ours = np.abs(said[1] - later.truth).mean(axis=0)
     plain = [
-        np.abs(one - later.truth).mean(axis=0) for one in model.baselines(learned(), later.rows).values()
+        np.abs(one - later.truth).mean(axis=0)
+        for one in forecast_ensemble.baselines(learned(), later.rows).values()
     ]
     best = np.min(plain, axis=0)
     assert ours[:3].mean() < 0.9 * best[:3].mean()
@@ -67,14 +68,14 @@ def test_it_is_nearer_than_the_best_of_what_is_simple() -> None:
 def test_what_was_nearest_has_the_weight() -> None:
     """Persistence, the median and the linear model are mixed too: where one is right, most of it is that."""
     rows = known().rows
-    one = model.SIMPLE.index("now") - len(model.SIMPLE)
-    parts = np.random.default_rng(0).random((model.MIXED, 200, 24))
-    found = model._weights(parts, parts[one], rows.time[:200])
+    one = forecast_ensemble.SIMPLE.index("now") - len(forecast_ensemble.SIMPLE)
+    parts = np.random.default_rng(0).random((forecast_ensemble.MIXED, 200, 24))
+    found = forecast_ensemble._weights(parts, parts[one], rows.time[:200])
     assert found.sum(axis=1) == pytest.approx(np.ones(24))
-    assert (found[: model.SHORT, one] > 0.85).all()
-    assert (found[model.SHORT :, one] > 0.65).all()
-    assert {"median", "of day"} < set(model.SIMPLE)
-    assert (learned().weights[:, len(model.ANCHORS)] > 0.02).all()  # of the linear model
+    assert (found[: forecast_ensemble.SHORT, one] > 0.85).all()
+    assert (found[forecast_ensemble.SHORT :, one] > 0.65).all()
+    assert {"median", "of day"} < set(forecast_ensemble.SIMPLE)
+    assert (learned().weights[:, len(forecast_ensemble.ANCHORS)] > 0.02).all()  # of the linear model
 
 
 def test_nothing_that_came_later_is_looked_at() -> None:
@@ -116,7 +117,9 @@ def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
     again, about = storing.load(tmp_path / "model.npz")
     assert about == ABOUT
     rows = known().select(known().rows.time >= EPOCH + 75 * 86400).rows
-    assert model.predict(again, rows).tolist() == model.predict(learned(), rows).tolist()
+    assert (
+        forecast_ensemble.predict(again, rows).tolist() == forecast_ensemble.predict(learned(), rows).tolist()
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from whesl import rjms
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.rjms.slurm import records
+from whesl.rjms.slurm.job_variable_recovery import withheld
 from whesl.rjms.slurm.records import Place
-from whesl.rjms.slurm.stripped_job_variables import withheld
 from whesl.testing.slurmbed import SlurmBed
 
 # What Snakemake's slurm-jobstep executor leaves of Slurm's variables to a rule with ``mpi``.

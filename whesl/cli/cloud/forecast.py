@@ -72,7 +72,7 @@ def train(
 ) -> None:
     """Learn from a job log; keep it in a file."""
     from whesl.lab.prediction import freenodes as study
-    from whesl.predict.freenodes import model as learning
+    from whesl.predict.freenodes import forecast_ensemble as learning
     from whesl.predict.freenodes import storing
 
     history = _read(logs, strict=strict)

@@ -18,7 +18,7 @@ from whesl.predict.chains.mining import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
     from whesl.predict.chains.evaluation import Scores
 
 _COLUMN = "EventTemplate"

@@ -16,9 +16,9 @@ import msgspec
 from whesl.cli.options import node_list
 from whesl.model.errors import RefusedError, WheslError
 from whesl.model.printable import visible
-from whesl.predict.array_predictor import span
 from whesl.predict.chains import archived_logs, follow
 from whesl.predict.chains.lines import Header
+from whesl.predict.predictor_base import span
 from whesl.site.history import prediction_file
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import click
 
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, quiet_option, seed_option
-from whesl.cli.placement.record_options import gathered, record_options, show
+from whesl.cli.placement.site_history_options import gathered, record_options, show
 
 
 @click.command()

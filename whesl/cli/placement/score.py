@@ -9,7 +9,7 @@ import click
 
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option, seed_option
-from whesl.cli.placement.record_options import gathered, record_options, show
+from whesl.cli.placement.site_history_options import gathered, record_options, show
 from whesl.model.errors import UsageError
 
 _LEAST = 2.0  # weeks of history of which some can be scored

@@ -11,7 +11,7 @@ import msgspec
 from whesl.cli.placement.serve import directory
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
-from whesl.predict.array_predictor import span
+from whesl.predict.predictor_base import span
 from whesl.site.publish import risk_table as published
 from whesl.site.slurm.placement_service import STATUS, TABLE, Status
 

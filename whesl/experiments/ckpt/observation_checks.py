@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.experiments.ckpt.machine import Application
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 SMALL = ("GYRO", "POP", "VULCAN")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whesl.experiments.ckpt.machine import Application, Leads, Machine
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 SOURCE = "the dissertation, chapter 2"
 SEED = 20260101

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whesl.experiments.ckpt.machine import Application, Failures, Machine
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 ALL = (*MODELS, "P2+")
 

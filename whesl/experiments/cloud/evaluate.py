@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from whesl.cloud.core.records import PriceList
     from whesl.experiments.cloud.background_jobs import Trace
     from whesl.experiments.cloud.simulate import Outcome, World
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 ADAPTIVE, BICER, PARSL, CLOUD, OURS = "Pred+Adap", "Bicer", "Parsl-HPC", "cloud only", "ours"
 WITHOUT = {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from whesl.experiments.cloud.evaluate import Row
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 _QUICK = 6
 

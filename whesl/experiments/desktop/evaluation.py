@@ -10,7 +10,7 @@ import numpy as np
 from whesl.experiments.desktop.audit import audit
 from whesl.experiments.desktop.simulate import DONE, Rules, simulate
 from whesl.experiments.desktop.synthetic_machines import DAY, HOUR, Site, jobs, machines
-from whesl.predict import filtered_failure_prediction, survival
+from whesl.predict import periodic_and_survival_prediction, survival
 from whesl.predict.given_accuracy import none
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def predictors(history: History, plan: Plan) -> dict[str, Compiled]:
     """
     past = history.until(plan.training)
     return {
-        "FFP": filtered_failure_prediction.fit(past, LAWS, by="node").observe(history).compiled(),
+        "FFP": periodic_and_survival_prediction.fit(past, LAWS, by="node").observe(history).compiled(),
         "NFFP": survival.fit(past, LAWS, by="node").observe(history).compiled(),
         "none": none(history.nodes).compiled(),
     }

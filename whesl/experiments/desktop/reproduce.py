@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 _DOCUMENT = "FFP"
 _QUICK = Plan(

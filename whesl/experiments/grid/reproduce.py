@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whesl.experiments.grid.loop import Grid, Jobs, Outages
     from whesl.experiments.grid.simulation import Measures
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 SOURCE = "The importance of complete data sets for job scheduling simulations"
 EPOCH = 1228910204.0  # MetaCentrum's log has no header: its UnixStartTime, found from its first job elsewhere

@@ -14,7 +14,7 @@ from whesl.lab.results.table_and_figure import Table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 
 @experiment(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from whesl.experiments.torus.measures import Measures
     from whesl.experiments.torus.workload import Workload
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
     from whesl.predict.failure_history import History
 
 SOURCE = "Fault-aware job scheduling for BlueGene/L systems"

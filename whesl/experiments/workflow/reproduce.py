@@ -18,7 +18,7 @@ from whesl.placement.list_scheduling import FLAW, RANK_HYBD
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 _DOCUMENT = "FLAW"
 _PRINTED = {"RANK_HYBD": (155, 30, 4), "FLAW": (150, 20, 1)}

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.isolator.core.task_setup_record import AttemptPlan
+from whesl.isolator.core.task_setup import AttemptPlan
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines, PredictedFailure
 from whesl.model.outcomes import JobRaiseOutcome

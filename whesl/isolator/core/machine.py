@@ -12,9 +12,9 @@ from typing import Any
 
 from whesl.isolator.core import (
     controls,
-    job_exception_raising,
     predictions,
     registration,
+    resource_manager_exceptions,
     running_task_reconfiguration,
 )
 from whesl.isolator.core.changes import apply
@@ -59,7 +59,7 @@ from whesl.isolator.core.recovery import (
     step_results,
 )
 from whesl.isolator.core.state import Phase, State
-from whesl.isolator.core.task_setup_record import Setup, token_prefix
+from whesl.isolator.core.task_setup import Setup, token_prefix
 from whesl.isolator.core.transition_context import Transition
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import NodeState, TaskState
@@ -120,7 +120,7 @@ def _on_started(transition: Transition, event: Started) -> None:
         return
     else:
         transition.record(records.IsolatorResumed(phase=state.phase.value, attempt=state.attempt))
-        job_exception_raising.again(transition)
+        resource_manager_exceptions.again(transition)
     _tell_again(transition)
     phase = transition.state.phase
     if phase is Phase.NEW:
@@ -337,7 +337,7 @@ def _on_job_exception(transition: Transition, event: JobExceptionSeen) -> None:
     """
     state = transition.state
     stranger = event.attempt is not None and not event.attempt.startswith(token_prefix(state.setup))
-    if job_exception_raising.is_ours(state, event) or stranger:
+    if resource_manager_exceptions.is_ours(state, event) or stranger:
         return
     transition.record(
         records.JobException(
@@ -445,7 +445,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Stopped: _on_stopped,
     JournalTroubled: _on_journal,
     JobExceptionSeen: _on_job_exception,
-    JobExceptionRaised: job_exception_raising.on_raised,
+    JobExceptionRaised: resource_manager_exceptions.on_raised,
     KillConfirmed: recovery_sequence.on_kill_confirmed,
     KillUnconfirmed: recovery_sequence.on_kill_unconfirmed,
     CheckpointDone: predictions.on_checkpoint_done,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whesl.isolator.core.recovery import recovery_decision
-from whesl.isolator.core.task_setup_record import token_prefix
+from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.core.transition_context import Transition
 from whesl.wire.messages import Register, Welcome
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, History, Raised

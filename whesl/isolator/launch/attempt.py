@@ -14,7 +14,7 @@ from pathlib import Path
 from whesl.agents.fencing import attempt_processes
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.launch.attempt_command import Launch
-from whesl.isolator.observe import attempt_output
+from whesl.isolator.observe import attempt_output_destination
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
@@ -97,7 +97,7 @@ class Attempt:
         status = directory.status(number)
         file_retry.replace(place / "claim", job.setup.claim.encode())
         file_retry.replace(status, attempt_runner.STATUS_PENDING)
-        outputs = attempt_output.present(directory, job, number)
+        outputs = attempt_output_destination.present(directory, job, number)
         if launch.script is not None:
             file_retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
         child = attempt_runner.start(

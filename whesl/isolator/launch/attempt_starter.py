@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.isolator.core.task_setup_record import AttemptPlan
+from whesl.isolator.core.task_setup import AttemptPlan
 from whesl.isolator.launch import attempt_command
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_command import Launch, Places
-from whesl.isolator.observe import attempt_output
+from whesl.isolator.observe import attempt_output_destination
 from whesl.isolator.task import disk_reserve
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import file_retry
@@ -53,8 +53,8 @@ class Starter:
         place = directory.attempt(command.attempt)
         disk_reserve.written(directory.path, lambda: file_retry.make_directory(str(place)))
         paths = command.configuration.path_map
-        own = attempt_output.present(directory, self._job, command.attempt)
-        chosen = attempt_output.choose(directory, self._job, command.attempt, paths)
+        own = attempt_output_destination.present(directory, self._job, command.attempt)
+        chosen = attempt_output_destination.choose(directory, self._job, command.attempt, paths)
         if chosen != own:
             LOG.info("the output of attempt %d goes to %s", command.attempt, chosen.stdout)
 

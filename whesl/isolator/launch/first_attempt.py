@@ -2,7 +2,7 @@
 
 Loading takes the isolator some tenths of a second, and a program need not wait for it: nothing about a
 first attempt is known to the isolator alone. Token and nodes follow from the setup
-(``task_setup_record.token``, ``task_setup_record.split``), so its core, which writes the attempt down as
+(``task_setup.token``, ``task_setup.split``), so its core, which writes the attempt down as
 always, comes to the same ones, and its shell finds by the token what runs already
 (``attempt_starter.Starter``). Before the start, job.json says that there may be such an attempt and how
 long its files were; the task's lock is held from then on, and handed over, so no other call can start the
@@ -16,10 +16,10 @@ import time
 
 import msgspec
 
-from whesl.isolator.core.task_setup_record import AttemptPlan, split, token
+from whesl.isolator.core.task_setup import AttemptPlan, split, token
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_starter import Starter
-from whesl.isolator.observe import attempt_output
+from whesl.isolator.observe import attempt_output_destination
 from whesl.isolator.task.taskdir import First, Job, TaskDir
 from whesl.model import file_retry
 from whesl.model.configuration_changes import Configuration
@@ -50,7 +50,7 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 def beginning(job: Job, directory: TaskDir) -> First:
     """Return what is as the attempt begins: how long the files are that are searched, and the time."""
-    paths = attempt_output.sources(directory, job, NUMBER, Configuration()).values()
+    paths = attempt_output_destination.sources(directory, job, NUMBER, Configuration()).values()
     return First(sizes={path: file_retry.size(path) for path in paths}, began=time.time())
 
 

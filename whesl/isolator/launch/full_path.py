@@ -13,7 +13,7 @@ import msgspec
 
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
 from whesl.isolator.launch.job_leader_identity import gone
 from whesl.isolator.launch.setup_json import Request

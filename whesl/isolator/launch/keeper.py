@@ -19,7 +19,7 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
-from whesl.isolator.launch import copying
+from whesl.isolator.launch import output_passthrough
 from whesl.locking import procfs
 from whesl.model import file_retry
 
@@ -274,7 +274,7 @@ class Keeper:
 
     def _copy(self, name: str, out: int) -> None:
         """Copy the attempts' files to the keeper's stream, in order; a slow reader stops only this thread."""
-        copied = copying.Copied(f"{self._directory}/copied-{name}")
+        copied = output_passthrough.Copied(f"{self._directory}/copied-{name}")
         number, offset = copied.position()
         told = 0
         pause = LOOK_FIRST
@@ -283,10 +283,10 @@ class Keeper:
             over = self._over.is_set()
             try:
                 following = file_retry.exists(f"{self._directory}/attempt-{number + 1}")
-                for block in copying.blocks(f"{self._directory}/attempt-{number}/{name}", offset):
+                for block in output_passthrough.blocks(f"{self._directory}/attempt-{number}/{name}", offset):
                     view = memoryview(block)
                     while view:
-                        written = copying.pass_on(view, out)
+                        written = output_passthrough.pass_on(view, out)
                         if not written:
                             return  # the reader is gone: the task goes on, its output is in the files
                         view = view[written:]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from whesl import rjms
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.locking.takeover_lock import Owner
 from whesl.model.errors import WheslError

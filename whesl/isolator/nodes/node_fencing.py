@@ -28,7 +28,7 @@ from whesl.isolator.core.events_and_commands import (
     NodeSeen,
     SignalAttempt,
 )
-from whesl.isolator.core.task_setup_record import token_prefix
+from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.nodes.program_start_detection import Probe
 from whesl.isolator.nodes.stacks import Stacks
 from whesl.isolator.task.taskdir import Job, TaskDir

@@ -18,7 +18,7 @@ from whesl.isolator.core.events_and_commands import (
     JobExceptionSeen,
     RaiseJobException,
 )
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.errors import WheslError
 from whesl.model.outcomes import JobRaiseOutcome
 from whesl.rjms.port import Allocation, JobException, NodeEvent, TellsEvents

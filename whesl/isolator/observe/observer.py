@@ -12,7 +12,7 @@ import msgspec
 from whesl.agents.blocking_call_worker import Worker
 from whesl.esl.detections.base import Source
 from whesl.isolator.core.events_and_commands import Event, JobExceptionSeen, LeaseEnded, NodeSeen
-from whesl.isolator.observe import attempt_output
+from whesl.isolator.observe import attempt_output_destination
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
@@ -65,7 +65,7 @@ class Observer:
         than the attempt to start (``watch``).
         """
         self._number = number
-        sources = attempt_output.sources(self._directory, self._job, number, configuration)
+        sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
             self._begun = {path: file_retry.size(path) for path in sources.values()}
             self._watch.new_attempt(self._clock(), sources)
@@ -81,7 +81,7 @@ class Observer:
         """Watch the attempt that was prepared for, now that it runs. Raises WheslError."""
         if self._job.setup.spec is None or self._watch is not None:
             return
-        sources = attempt_output.sources(self._directory, self._job, self._number, configuration)
+        sources = attempt_output_destination.sources(self._directory, self._job, self._number, configuration)
         self._watch = self._new(sources, self._clock(), self._begun)
         self.save()
 
@@ -94,7 +94,7 @@ class Observer:
             self._begun = state["begun"]
         if self._job.setup.spec is None:
             return
-        sources = attempt_output.sources(self._directory, self._job, number, configuration)
+        sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if state is None and offsets is None:
             # Reading all of it again raises at worst what was there before the attempt; reading from the end
             # would miss what was printed while nobody looked.
@@ -179,15 +179,15 @@ class Observer:
 
     def last_lines(self) -> LastLines:
         """Return what the ended attempt printed last."""
-        outputs = attempt_output.present(self._directory, self._job, self._number)
-        return attempt_output.last_lines(outputs, self._begun or {}, str(self._directory.path))
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        return attempt_output_destination.last_lines(outputs, self._begun or {}, str(self._directory.path))
 
     def lost_lines(self) -> list[Detected]:
         """Return what it means that a failed task's log could not be written."""
         if self._watch is None:
             return []
-        outputs = attempt_output.present(self._directory, self._job, self._number)
-        return attempt_output.lost_lines(self._job, outputs, self._clock())
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        return attempt_output_destination.lost_lines(self._job, outputs, self._clock())
 
     def with_detections(self, event: Event) -> Event:
         """Return the resource manager's word with what detectors make of it; other events as they are."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 
 from whesl.agents.fencing import attempt_processes
-from whesl.isolator.core.task_setup_record import Setup, token_prefix
+from whesl.isolator.core.task_setup import Setup, token_prefix
 from whesl.model.errors import WheslError
 
 LOG = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from whesl.esl.spec import Spec
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.model.evidence import LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.model.workflow import Task

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core.task_setup_record import Setup
+from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import attempt_runner
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import Owner

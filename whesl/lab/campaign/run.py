@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.campaign.plan import Cell
     from whesl.lab.campaign.store import Result
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
     Simulator = Callable[[str, dict[str, Any], int], dict[str, Any]]
 

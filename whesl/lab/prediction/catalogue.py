@@ -6,11 +6,11 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.model.errors import UsageError
-from whesl.predict import filtered_failure_prediction, given_accuracy, laws, learned, survival
+from whesl.predict import given_accuracy, laws, learned, periodic_and_survival_prediction, survival
 
 if TYPE_CHECKING:
-    from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.failure_history import History
+    from whesl.predict.predictor_base import ArrayPredictor
 
 BASE = "base"
 # Name: what it is. Those of a given accuracy see the future by definition.
@@ -98,7 +98,7 @@ def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPr
     if predictor.name == "by-type":
         return survival.fit(past, by="kind")
     if predictor.name == "ffp":
-        return filtered_failure_prediction.fit(past, tuple(laws.LAWS), tolerance=tolerance)
+        return periodic_and_survival_prediction.fit(past, tuple(laws.LAWS), tolerance=tolerance)
     if predictor.name == "learned":
         return learned.fit(past, seed=seed)
     return survival.fit(past, frailty=predictor.name == "frailty")

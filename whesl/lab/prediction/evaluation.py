@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.prediction.catalogue import Asked
-    from whesl.lab.progress_protocol import Progress
-    from whesl.predict.array_predictor import ArrayPredictor
+    from whesl.lab.progress_interface import Progress
     from whesl.predict.failure_history import History
     from whesl.predict.measures import Alarms, Calibration
+    from whesl.predict.predictor_base import ArrayPredictor
 
     Floats = NDArray[np.float64]
 

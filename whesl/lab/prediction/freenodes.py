@@ -17,7 +17,7 @@ import numpy as np
 
 from whesl.lab.results.atomic_write import whole
 from whesl.model.errors import UsageError
-from whesl.predict.freenodes import conformal, features, forecast, model, published_predictor
+from whesl.predict.freenodes import conformal, features, forecast, forecast_ensemble, published_predictor
 from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
     from whesl.predict.freenodes.forecast import Learnable
     from whesl.predict.freenodes.job_history import Jobs
     from whesl.predict.freenodes.published_predictor import Choice
@@ -198,11 +198,11 @@ def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[st
         own = int(((times >= begin) & (times < finish)).sum())
         step = float(np.median(np.diff(times))) / HOUR if len(times) > 1 else 1.0
         before = int((times < begin - HOURS * HOUR).sum()) * step / 24
-        if own * step >= _ENOUGH and before >= 2 * model.LEAST_DAYS and finish <= until:
+        if own * step >= _ENOUGH and before >= 2 * forecast_ensemble.LEAST_DAYS and finish <= until:
             found.append((name, begin, finish))
     if not found:
         raise UsageError(
-            f"no month has {2 * model.LEAST_DAYS} days before it to learn from",
+            f"no month has {2 * forecast_ensemble.LEAST_DAYS} days before it to learn from",
             hint="give a longer job log; an evaluation needs three months, better a year",
         )
     return found[-count:]
@@ -235,7 +235,9 @@ def fold(
         before, asked = known.select(past), known.select(then)
         work = 4 if beside is not None else 3
         started = time.monotonic()
-        learned = model.fit(before.rows, before.truth, seed=seed, advance=lambda steps: advance(steps / work))
+        learned = forecast_ensemble.fit(
+            before.rows, before.truth, seed=seed, advance=lambda steps: advance(steps / work)
+        )
         parts = {"seconds": np.array(time.monotonic() - started)} | _scored(learned, asked)
         if beside is not None:
             said = _printed(known, beside, np.flatnonzero(past), np.flatnonzero(then), seed)
@@ -249,12 +251,12 @@ def fold(
     return Fold(name, methods=methods, seconds=float(parts.pop("seconds")), **parts)
 
 
-def _scored(learned: model.Model, asked: Learnable) -> dict[str, NDArray[Any]]:
+def _scored(learned: forecast_ensemble.Model, asked: Learnable) -> dict[str, NDArray[Any]]:
     rows, truth = asked.rows, asked.truth
-    quantiles = model.predict(learned, rows)
+    quantiles = forecast_ensemble.predict(learned, rows)
     low, _, high = conformal.rolling(learned.scores, quantiles, rows.time, truth)
     inside = (truth >= low - 1e-9) & (truth <= high + 1e-9)
-    compared = model.baselines(learned, rows)
+    compared = forecast_ensemble.baselines(learned, rows)
     rolled = rows.values[:, :, features.COLUMNS.index("rolled forward, 50%")].astype(np.float64)
     said = {"forecast": quantiles[1], "rolled forward": rolled} | compared
     error = np.stack([np.abs(said[method] - truth) for method in ALL])

@@ -9,8 +9,8 @@ import numpy as np
 from whesl.lab.results.page import Page, Section
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.predict import laws
-from whesl.predict.filtered_failure_prediction import Filtered
 from whesl.predict.learned import LearnedPredictor
+from whesl.predict.periodic_and_survival_prediction import Filtered
 from whesl.predict.survival import Survival
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.prediction.evaluation import Evaluation, Judged, Score
-    from whesl.predict.array_predictor import ArrayPredictor
+    from whesl.predict.predictor_base import ArrayPredictor
 
 
 def verdict(evaluation: Evaluation) -> str:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.cluster.simulation_records import Attempts
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
     from whesl.lab.replay.case_from_logs import Case
     from whesl.placement.port import Policy
     from whesl.predict.port import Predictor
@@ -211,7 +211,7 @@ def predictor(name: str, case: Case, split: float, seed: int) -> Predictor | Non
     Raises:
         UsageError: it cannot be fitted, or its accuracy is no number.
     """
-    from whesl.predict import filtered_failure_prediction, survival
+    from whesl.predict import periodic_and_survival_prediction, survival
 
     if name == "none":
         return None
@@ -225,6 +225,8 @@ def predictor(name: str, case: Case, split: float, seed: int) -> Predictor | Non
             hint="give a longer failure log, or a larger --train",
         )
     fitted = (
-        survival.fit(known, frailty=True) if name == "survival" else filtered_failure_prediction.fit(known)
+        survival.fit(known, frailty=True)
+        if name == "survival"
+        else periodic_and_survival_prediction.fit(known)
     )
     return fitted.observe(case.history)

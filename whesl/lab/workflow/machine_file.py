@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.failure_history import History
+    from whesl.predict.predictor_base import ArrayPredictor
 
 _ACCEPTED = 'bandwidth = 1.25e9; nodes = 16, or [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
 _MOST = 1_000_000

@@ -9,10 +9,10 @@ from whesl.detect.regex_canonical_form import canonical
 from whesl.esl.detections.base import Pattern
 from whesl.model.evidence import PredictedFailure
 from whesl.model.printable import visible
-from whesl.predict.array_predictor import span
 from whesl.predict.chains import template
 from whesl.predict.chains.lines import Header, told
 from whesl.predict.chains.machine import Complete, Machine, Steps
+from whesl.predict.predictor_base import span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.freenodes import conformal, features, model, rollforward
+from whesl.predict.freenodes import conformal, features, forecast_ensemble, rollforward
 from whesl.predict.freenodes.hourly_free_node_history import Supply, supply
 from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.predict.freenodes.features import Rows
+    from whesl.predict.freenodes.forecast_ensemble import Model
     from whesl.predict.freenodes.job_history import Floats, Jobs
-    from whesl.predict.freenodes.model import Model
     from whesl.predict.freenodes.past_forecasts import Given
 
 _SETTLED = 14 * DAY  # after which a capacity can be told from use
@@ -102,7 +102,7 @@ def learnable(
         spans = history.covered[:, 1] - history.covered[:, 0]
         raise UsageError(
             f"the job log covers {max(spans.max(), 0.0) / DAY:.1f} days without a gap, too few to learn from",
-            hint=f"{model.LEAST_DAYS + 20} days are the least, a year is good",
+            hint=f"{forecast_ensemble.LEAST_DAYS + 20} days are the least, a year is good",
         )
     advance = begin("roll the queue forward", len(which)) if begin is not None else lambda steps: None
     known = rollforward.index(history)
@@ -134,7 +134,7 @@ def forecast(
     """Forecast from what is known at a moment.
 
     Args:
-        learned: see ``model.fit``.
+        learned: see ``forecast_ensemble.fit``.
         history: jobs; nothing after ``now`` is looked at.
         now: in seconds.
         closed: announced maintenance, shape (windows, 2), in seconds.
@@ -168,14 +168,14 @@ def forecast(
         moved = conformal.offsets(learned.scores)
     else:
         moved = conformal.offsets(given.scores(learned.scores, now).latest(), given.aim)
-    shares = model.predict(learned, rows)
+    shares = forecast_ensemble.predict(learned, rows)
     nodes = conformal.calibrated(shares, moved)[:, 0]
     capacity = float(rows.capacity[0])
     waits = rollforward.state(past, now, hours.pools[:, which[0]], closed)
     return Forecast(
         now,
         capacity,
-        model.LEVELS,
+        forecast_ensemble.LEVELS,
         nodes.T * capacity,
         len(waits.running),
         len(waits.waiting),

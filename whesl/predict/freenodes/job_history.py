@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.model.errors import UsageError
-from whesl.predict.freenodes.schedule import simulate
+from whesl.predict.freenodes.backfill_simulation import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.predict.freenodes import runtimes
+from whesl.predict.freenodes.backfill_simulation import held, simulate
 from whesl.predict.freenodes.job_history import DAY, HOUR
-from whesl.predict.freenodes.schedule import held, simulate
 from whesl.predict.numba_jit import jit
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from whesl.predict import saving, tree_scoring
 from whesl.predict.freenodes.boosting import Boosted
 from whesl.predict.freenodes.conformal import Scores
 from whesl.predict.freenodes.features import COLUMNS
+from whesl.predict.freenodes.forecast_ensemble import ANCHORS, MIXED, Model
 from whesl.predict.freenodes.linear_model import TERMS, Linear
-from whesl.predict.freenodes.model import ANCHORS, MIXED, Model
 from whesl.predict.freenodes.rollforward import HOURS
 from whesl.predict.tree_scoring import Trees
 

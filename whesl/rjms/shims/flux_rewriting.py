@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 INSTANCE = "WHESL_FLUX_URI"
 RANKS = "WHESL_FLUX_RANKS"
-# Not read here, but by ``flux_run_replacement``: ``flux run`` is as Flux ships it.
+# Not read here, but by ``flux_run_direct_submission``: ``flux run`` is as Flux ships it.
 PLAIN = "WHESL_FLUX_PLAIN"
 # A job's output is committed to Flux's store in batches; half a second by default, which delays every line.
 QUICK = "--setopt=output.batch-timeout=0.01"

@@ -231,7 +231,7 @@ def main(arguments: list[str]) -> NoReturn:
         keep=_keep if steps else None,
     )
     if inside and name == "flux" and os.environ.get("WHESL_FLUX_PLAIN"):
-        from whesl.rjms.shims.flux_run_replacement import plain_run
+        from whesl.rjms.shims.flux_run_direct_submission import plain_run
 
         run = plain_run(words, os.environ)
         if run is not None:

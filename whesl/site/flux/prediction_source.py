@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from whesl.predict.array_predictor import ArrayPredictor
+    from whesl.predict.predictor_base import ArrayPredictor
 
 _ZIP = b"PK"  # what a fitted model's file begins with
 

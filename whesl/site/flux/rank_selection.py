@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.placement.reliable import expected_loss, risks, worth_waiting
-from whesl.predict.array_predictor import span
+from whesl.predict.predictor_base import span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.compiled_predictor import Compiled, blank
+from whesl.predict.predictor_base import ArrayPredictor, span
 
 if TYPE_CHECKING:
     from whesl.predict.failure_history import History

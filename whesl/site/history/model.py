@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.array_predictor import ArrayPredictor
+    from whesl.predict.predictor_base import ArrayPredictor
 
 _FAR = 30 * 86400.0  # the expected time to failure goes on at the mean rate of the next month
 

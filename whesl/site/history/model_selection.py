@@ -14,8 +14,8 @@ from whesl.site.history.model import About, SiteModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.failure_history import History
+    from whesl.predict.predictor_base import ArrayPredictor
     from whesl.predict.signs import Signs
     from whesl.site.history.rolling import Rolled
     from whesl.site.history.site_history import SiteHistory

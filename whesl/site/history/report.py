@@ -11,7 +11,7 @@ from whesl.lab.prediction import catalogue
 from whesl.lab.prediction.report import cell, drawn, scored
 from whesl.lab.results.page import Lines, Page, Section
 from whesl.lab.results.table_and_figure import Table
-from whesl.predict.array_predictor import span
+from whesl.predict.predictor_base import span
 from whesl.site.history import rolling
 
 if TYPE_CHECKING:

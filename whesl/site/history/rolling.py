@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.predict.array_predictor import ArrayPredictor
     from whesl.predict.failure_history import History
+    from whesl.predict.predictor_base import ArrayPredictor
     from whesl.predict.signs import Signs
 
     Floats = NDArray[np.float64]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.site.publish.node_record import Node
+    from whesl.site.publish.observed_node import Node
     from whesl.site.publish.risk_table import Table
 
 # Candidates of a partition and a horizon that are published; of the others nothing is said.

@@ -13,7 +13,7 @@ from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
 from whesl.site.publish import plugin_file
 from whesl.site.publish.core.node_changes import Command, Drain, SetFeatures, SetWeight, Undrain
-from whesl.site.publish.node_record import Node
+from whesl.site.publish.observed_node import Node
 from whesl.site.publish.plugin_file import Request
 from whesl.site.publish.waiting_job_exclusions import Change, Job
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from whesl.locking.mounts import LOCAL, mount_of
+from whesl.locking.lock_scope import LOCAL, mount_of
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.model.printable import visible

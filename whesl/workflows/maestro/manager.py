@@ -11,7 +11,7 @@ from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import script_wrapping
-from whesl.workflows.maestro import command_wrapping, full_disk, study
+from whesl.workflows.maestro import command_wrapping, filesystem_replacement, study
 from whesl.workflows.maestro.expand import Expansion, expand
 from whesl.workflows.maestro.running import Conductor, program_of
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
@@ -121,7 +121,7 @@ class Maestro:
                 f"Maestro cannot carry out {step.resource}.{step.operation}",
                 hint="of the entity WMS it knows FILESYSTEM.REPLACE alone",
             )
-        return full_disk.replace_filesystem(workflow, step.arguments, raised.task, configuration)
+        return filesystem_replacement.replace_filesystem(workflow, step.arguments, raised.task, configuration)
 
 
 def _call(

@@ -20,7 +20,7 @@ from pathlib import Path
 from whesl.model.errors import UsageError
 from whesl.rjms import manager_table
 from whesl.workflows.maestro import study
-from whesl.workflows.maestro.full_disk import Shelter
+from whesl.workflows.maestro.filesystem_replacement import Shelter
 from whesl.workflows.maestro.programs import find_program, with_flux
 from whesl.workflows.port import RunPlan
 

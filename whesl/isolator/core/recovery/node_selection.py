@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whesl.isolator.core.state import State
-from whesl.isolator.core.task_setup_record import split
+from whesl.isolator.core.task_setup import split
 from whesl.isolator.core.transition_context import Transition
 from whesl.model.bad_node_expiry import SECONDS, told
 from whesl.model.workflow import BadNode, Grade

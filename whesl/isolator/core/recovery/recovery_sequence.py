@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator.core import job_exception_raising, task_setup_record
+from whesl.isolator.core import resource_manager_exceptions, task_setup
 from whesl.isolator.core.events_and_commands import (
     CollectEvidence,
     EvidenceCollected,
@@ -164,7 +164,7 @@ def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopel
     )
     because = f", {decision.reason}" if decision.reason else ""
     transition.say(f"raised {raised.exception} ({recovery_decision.why(raised)}): {decision.action}{because}")
-    job_exception_raising.announce(transition, spec, raised)
+    resource_manager_exceptions.announce(transition, spec, raised)
     if request:
         request_grant(transition)
     if state.alive and any(item.kind in _TIMERS for item in raised.evidence):
@@ -469,7 +469,7 @@ def raise_queued(transition: Transition) -> bool:
 def start_attempt(transition: Transition, number: int) -> None:
     """Write the next attempt down, then start it."""
     state = transition.state
-    token = task_setup_record.token(state.setup, number)
+    token = task_setup.token(state.setup, number)
     transition.record(
         records.Attempt(
             attempt=number,

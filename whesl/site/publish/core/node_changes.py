@@ -27,7 +27,7 @@ from whesl.site.publish.node_change_records import (
     Would,
     WouldNot,
 )
-from whesl.site.publish.node_record import Node
+from whesl.site.publish.observed_node import Node
 from whesl.site.publish.risk_table import Table, fresh
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Filtered failure prediction: periodic failures are predicted by their period, the rest by survival.
+"""Filtered failure prediction (FFP): periodic failures are predicted by their period, the rest by survival.
 
 ``R(dt) = alpha R_filtered(dt)``, alpha 0 when dt spans a predicted periodic failure and 1 otherwise: equation
 (1) of the filtered failure prediction model for grids.
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.predict import survival
-from whesl.predict.array_predictor import ArrayPredictor, span
 from whesl.predict.periodic_failures import CHI2, Cycle, cycles, followers
+from whesl.predict.predictor_base import ArrayPredictor, span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from whesl.predict.freenodes.schedule import held, simulate
+from whesl.predict.freenodes.backfill_simulation import held, simulate
 
 NONE = np.zeros(0)
 Rows = list[tuple[int, int, int, int]]

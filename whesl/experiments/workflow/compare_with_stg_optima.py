@@ -20,7 +20,7 @@ from whesl.placement.list_scheduling import FIFO, RANK_HYBD
 from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
     from whesl.lab.workflow.graph import Graph
 
 _ARCHIVES = {50: "workflows/stg-50.tar.xz", 100: "workflows/stg-100-rand0000-0089.tar.xz"}

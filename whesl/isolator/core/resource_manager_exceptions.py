@@ -10,7 +10,7 @@ from __future__ import annotations
 from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.core.events_and_commands import JobExceptionRaised, JobExceptionSeen, RaiseJobException
 from whesl.isolator.core.state import JobRaise, State
-from whesl.isolator.core.task_setup_record import token_prefix
+from whesl.isolator.core.task_setup import token_prefix
 from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Raised, explain
 from whesl.model.outcomes import JobRaiseOutcome

@@ -1,4 +1,4 @@
-"""What answers the agents' heartbeats on the isolator's node: ``python -m whesl.agents.lease_responder``.
+"""What answers the agents' heartbeats on the isolator's node: ``python -m whesl.agents.heartbeat_responder``.
 
 A process of its own, which touches no file once it runs: the isolator may be blocked in a file system,
 stopped or dead for as long as it likes, and no lease ends. What was answered when is in the table

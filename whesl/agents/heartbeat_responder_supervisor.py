@@ -60,7 +60,7 @@ class Leases:
         try:
             with listening:
                 self._child = subprocess.Popen(
-                    [sys.executable, "-m", "whesl.agents.lease_responder"],
+                    [sys.executable, "-m", "whesl.agents.heartbeat_responder"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     pass_fds=(listening.fileno(), table),

@@ -22,8 +22,8 @@ from whesl.model import decode_errors, file_retry
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import LastLines
 from whesl.model.pathmap import PathMap
-from whesl.model.planted_links import planted
 from whesl.model.printable import visible
+from whesl.model.untrusted_path import planted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from whesl.predict import laws
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whesl.lab.progress_protocol import Progress
+    from whesl.lab.progress_interface import Progress
 
 RECORDS = "lanl/LA-UR-05-7318-failure-data-1996-2005.csv.xz"
 

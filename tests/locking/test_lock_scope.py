@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.locking.mounts import Scope, mount_of
+from whesl.locking.lock_scope import Scope, mount_of
 
 MOUNTS = """\
 22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw,errors=remount-ro
