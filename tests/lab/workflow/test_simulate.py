@@ -126,6 +126,19 @@ def test_runs_are_possible_and_both_loops_agree(
     assert 0 <= compiled.aaa <= 1
 
 
+def test_a_task_of_no_length_ends_when_it_was_killed() -> None:
+    """The audit took the end of its second attempt, at the same time, for one before the failure."""
+    reading = graph(
+        "g", ["a", "b", "c", "d"], [0, 0, 0, 1], [(0, 1, 0.0), (0, 2, 2.0), (1, 2, 0.0), (0, 3, 0.0)]
+    )
+    others = [graph(name, ["t"], [3], []) for name in "hi"]
+    tasks = workload([reading, *others], np.array([1.0, 1.0]), 1.0, [0.0, 0.0, 0.0])
+    truth = merged(2, 0.0, 100.0, [(0, 4.0, 4.0)])
+    outcome = simulate(tasks, RANK_HYBD, truth)
+    assert [row[3:] for row in outcome.attempts.rows() if row[0] == 2] == [(4.0, False), (4.0, True)]
+    audit(tasks, truth, outcome)
+
+
 @settings(max_examples=60, deadline=None)
 @given(workloads())
 def test_with_exact_predictions_nothing_that_is_asked_about_is_lost(
