@@ -99,8 +99,8 @@ def submitted_to(name: str) -> Scheduler:
 def default_manager(environ: Mapping[str, str]) -> str:
     """Return the resource manager to submit to when none was named.
 
-    An instance of Flux that this process is in comes first; a ``flux`` command alone says little, as it may
-    be there for use inside jobs of Slurm.
+    A cluster or instance of the user's own that the environment names comes first; a ``flux`` command alone
+    says little, as it may be there for use inside jobs of Slurm.
 
     Args:
         environ: the caller's environment.
@@ -109,19 +109,20 @@ def default_manager(environ: Mapping[str, str]) -> str:
     """
     from shutil import which
 
-    if environ.get("WHESL_LOCAL"):
-        return "local"
-    has_flux = which("flux", path=environ.get("PATH")) is not None
-    if has_flux and environ.get("FLUX_URI"):
-        return "flux"
-    if which("sbatch", path=environ.get("PATH")) is not None:
-        return "slurm"
-    if has_flux:
-        return "flux"
+    path = environ.get("PATH")
+    there = {name for name, one in BUILT_IN.items() if one.embedded or which(one.command, path=path)}
+    for name, one in BUILT_IN.items():
+        if name in there and (one.embedded or one.user_instances) and all(map(environ.get, one.cluster)):
+            return name
+    # Not in the table's order: that is from the inside to the outside.
+    outside = [name for name, one in reversed(BUILT_IN.items()) if not one.embedded]
+    for name in outside:
+        if name in there:
+            return name
     from whesl.model.errors import UsageError
 
     raise UsageError(
-        "there is neither sbatch nor flux on PATH",
+        f"there is neither {' nor '.join(BUILT_IN[name].command for name in outside)} on PATH",
         hint="load the module of Slurm or Flux, or use the embedded one: --rjms local",
     )
 
