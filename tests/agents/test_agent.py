@@ -391,3 +391,32 @@ def test_a_responder_that_is_back_is_asked_within_the_lease() -> None:
     )
     made = agent.Agent(file, "n02")
     assert made._leases._socket.socket.reconnect_ivl_max == 150
+
+
+def test_an_agent_says_at_once_that_it_was_answered() -> None:
+    """The isolator counts on it from then on, and not from its first heartbeat."""
+    keys = LinkKeys.generate()
+    server: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
+    leases: LinkServer[FromAgent | ToAgent] = LinkServer("127.0.0.1", 0, keys, FROM_AGENT)
+    file = LinkFile(
+        hosts=("127.0.0.1",), port=server.port, lease_port=leases.port, keys=keys, claim="1.0", prefix="none",
+        heartbeat=100.0, limit=400.0,
+    )  # fmt: skip
+    thread = threading.Thread(target=agent.Agent(file, "n02").run, daemon=True)
+    thread.start()
+    said: list[Beat] = []
+    told: list[Beat] = []
+    deadline = time.monotonic() + 120
+    while (len(said) < 2 or len(told) < 2) and time.monotonic() < deadline:
+        leases.sockets[0].poll(20)
+        for link, beats in ((leases, said), (server, told)):
+            for event in link.receive():
+                if isinstance(event, Received) and isinstance(event.message, Beat):
+                    beats.append(event.message)
+        if len(said) == 1 and len(told) == 1:
+            leases.send("n02", BeatAnswer(number=said[0].number))
+    assert [beat.held for beat in said] == [beat.held for beat in told] == [False, True]
+    server.send("n02", Leave())
+    thread.join(timeout=120)
+    server.close()
+    leases.close()

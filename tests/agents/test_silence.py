@@ -23,7 +23,7 @@ from whesl.agents.liveness import (
     NodeUp,
     Silence,
 )
-from whesl.agents.messages import TO_AGENT, Beat, Kill, LinkFile
+from whesl.agents.messages import TO_AGENT, Beat, BeatAnswer, Kill, LinkFile, ProgramFound
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.model import decode_errors
 from whesl.model.errors import CouldNotObserveError
@@ -274,7 +274,7 @@ class Played:
 
     def hear(self, now: float) -> None:
         self.until(lambda: self.agent.changes() or self.agent.connected, now)
-        self.agent.send(Beat(number=1))
+        self.agent.send(Beat(number=1, held=True))
         self.until(lambda: any(isinstance(fact, NodeUp) for fact in self.facts), now)
 
 
@@ -358,3 +358,30 @@ def test_a_node_that_was_lost_by_silence_gets_an_agent_when_it_is_back(play: Cal
     assert not played.agents.kill("n2", "p.1", 1)
     played.agents.poll(lost + 30)
     assert len(played.carrier.launched) == 2, "one runs already"
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_an_agent_is_counted_on_once_it_says_that_it_was_answered(tmp_path: Path, held: bool) -> None:
+    """A node was cut off just when its agent's first answer was under way, and its silence fenced it.
+
+    The agent had never been answered, so it held no lease and ended nothing.
+    """
+    played = Played(TaskDir(tmp_path / "task"), lambda _node: False)
+    file, table = played._file, played.agents.leases.table
+    leases: LinkClient[Any] = LinkClient(f"tcp://127.0.0.1:{file.lease_port}", file.keys, "n2", TO_AGENT)
+    last = ProgramFound(token="read after the heartbeat")
+    try:
+        played.until(lambda: leases.changes() or leases.connected, 100.0)
+        leases.send(Beat(number=1, held=held))
+        played.until(lambda: played.agent.changes() or played.agent.connected, 100.0)
+        played.agent.send(Beat(number=0, held=held))
+        played.agent.send(last)
+        played.until(lambda: any(getattr(fact, "message", None) == last for fact in played.facts), 100.0)
+        assert played.until(lambda: list(leases.receive()), 100.0) == [BeatAnswer(number=1)]
+        assert bool(table.answered("n2")) is held
+        assert played.agents.silence.present("n2") is held
+        assert played.agents.silence.never_heard() == (() if held else ("n2",))
+    finally:
+        leases.close()
+        played.agent.close()
+        played.agents.close()

@@ -158,13 +158,18 @@ class Agent:
                 self._woken(now)
             self._lease.runs(now)
             if any(self._client.changes()):
-                self._client.send(Beat(number=0))
+                self._client.send(Beat(number=0, held=self._lease.held))
                 for end in self._ends.values():
                     self._client.send(end)
             if any(self._leases.changes()) or now >= next_beat:
-                self._leases.send(Beat(number=self._lease.beat(now), ended=self._ended))
+                beat = Beat(number=self._lease.beat(now), ended=self._ended, held=self._lease.held)
+                self._leases.send(beat)
                 next_beat = now + self._file.heartbeat
+            held = self._lease.held
             self._extend(now)
+            if self._lease.held and not held:  # said at once: who cannot be counted on is as good as absent
+                self._client.send(Beat(number=0, held=True))
+                next_beat = now
             for message in self._client.receive():
                 if isinstance(message, Leave):
                     self._continue()

@@ -327,10 +327,12 @@ class Agents:
     def _message(self, said: Said, now: float) -> list[Fact]:
         node, message = said.peer, said.message
         back: list[Fact] = []
-        # While its lease is given up, a living agent has to end the attempt before its node is used again.
-        if node in self.leases.table and not self.leases.table.refused(node):
-            back += [NodeUp(node)] if self.silence.heard(node, now) else []
-        if isinstance(message, LeaseEnded):
+        if isinstance(message, Beat):
+            # While its lease is given up, an agent has to end the attempt before its node is used again.
+            extends = node in self.leases.table and not self.leases.table.refused(node)
+            if message.held and extends and self.silence.heard(node, now):
+                back.append(NodeUp(node))
+        elif isinstance(message, LeaseEnded):
             self._server.send(node, LeaseEndNoted(number=message.number))
             if (node, message.number) not in self._ends:
                 self._ends.add((node, message.number))
@@ -340,7 +342,7 @@ class Agents:
             if request is not None and request.number == message.number:
                 del self._requests[node, message.token]
             back.append(said)
-        elif not isinstance(message, Beat):
+        else:
             back.append(said)
         return back
 

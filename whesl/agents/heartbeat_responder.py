@@ -80,9 +80,9 @@ class Responder:
     def _answer_to(self, node: str, beat: Beat) -> ToAgent:
         if beat.ended:
             self._table.refuse(node, refused=False)
-        if self._table.answer(node, time.monotonic()):
-            return BeatAnswer(number=beat.number)
-        return BeatRefused(number=beat.number)
+        # Nothing is noted of an agent that this answer may never reach: it would hold no lease.
+        extends = self._table.answer(node, time.monotonic()) if beat.held else not self._table.refused(node)
+        return BeatAnswer(number=beat.number) if extends else BeatRefused(number=beat.number)
 
     def _serves(self) -> bool:
         """Whether an isolator or its keeper lives, or did a while ago."""

@@ -74,11 +74,13 @@ class FromAgent(msgspec.Struct, frozen=True, kw_only=True):
 class Beat(FromAgent, frozen=True, kw_only=True, tag="beat"):
     """Alive. To the responder: extend the lease; ``ended``: nothing of the task runs since it refused that.
 
-    To the isolator: the connection is there (again).
+    To the isolator: the connection is there (again). ``held``: the agent has been answered, so that it ends
+    the task's processes where it is answered no more. One that does not say so is not counted on.
     """
 
     number: int
     ended: bool = False
+    held: bool = False
 
 
 class LeaseEnded(FromAgent, frozen=True, kw_only=True, tag="lease-ended"):
