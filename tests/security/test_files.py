@@ -30,6 +30,9 @@ from whesl.wire.endpoint import read_endpoint
 from whesl.wire.keys import user_keys
 from whesl.wire.private_directory import HomeError
 
+# One run is looked at while it goes on, and then after its end.
+pytestmark = pytest.mark.random_order(disabled=True)
+
 PATIENCE = 60.0
 WHESL = [sys.executable, "-m", "whesl"]
 SCRIPT = """\
