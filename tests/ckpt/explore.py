@@ -56,6 +56,8 @@ class Agent:
     target: int = 0
     granted: bool = False
     committed: bool = False
+    ranks: int = 2
+    ended: int = 0
     fails_at: float = math.inf
     inbox: tuple[Command, ...] = ()
     outbox: tuple[Event, ...] = ()
@@ -72,6 +74,7 @@ class Budget:
     failures: int = 1
     timeouts: int = 1
     restarts: int = 0
+    ends: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,16 @@ class World:
         state = self.state
         epoch = state.epoch
         nodes = tuple(
-            (name, node.phase, node.fails_at, node.covered, node.answered, node.until < math.inf)
+            (
+                name,
+                node.phase,
+                node.fails_at,
+                node.covered,
+                node.answered,
+                node.until < math.inf,
+                node.ranks,
+                node.ended,
+            )
             for name, node in sorted(state.nodes.items())
         )
         numbers = (state.last, state.resumable, self.complete)
@@ -195,7 +207,7 @@ def moves(world: World, step: Step = protocol.step) -> Iterator[tuple[str, World
             continue
         if agent.inbox:
             yield from _received(world, index, agent)
-        if agent.granted and not agent.committed:
+        if agent.granted and not agent.committed and not agent.ended:
             part = (agent.epoch, agent.target, name)
             done = replace(
                 agent, committed=True, outbox=(*agent.outbox, Committed(node=name, epoch=agent.epoch))
@@ -206,6 +218,12 @@ def moves(world: World, step: Step = protocol.step) -> Iterator[tuple[str, World
                 broken = replace(agent, granted=False, outbox=(*agent.outbox, failed))
                 spent = replace(world, budget=replace(budget, failures=budget.failures - 1))
                 yield f"{name} cannot write", _with(spent, index, broken)
+        if budget.ends and agent.ranks and not agent.committed:
+            # It has come to its end before it came to the target.
+            less = replace(agent, ranks=agent.ranks - 1, ended=agent.ended + 1)
+            less = replace(less, outbox=(*agent.outbox, _hello(name, less, len(world.agents))))
+            spent = replace(world, budget=replace(budget, ends=budget.ends - 1))
+            yield f"a rank of {name} ends", _with(spent, index, less)
         if budget.losses:
             dead = replace(agent, alive=False, inbox=(), outbox=(Lost(node=name),))
             spent = replace(world, budget=replace(budget, losses=budget.losses - 1))
@@ -262,16 +280,7 @@ def _restarted(world: World) -> World:
         if not agent.alive:
             agents.append(replace(agent, outbox=(Lost(node=name),)))
             continue
-        hello = Joined(
-            node=name,
-            ranks=2,
-            of=2 * len(world.agents),
-            epoch=agent.epoch,
-            target=agent.target,
-            committed=agent.committed,
-            fails_at=agent.fails_at,
-        )
-        agents.append(replace(agent, inbox=(), outbox=(hello,)))
+        agents.append(replace(agent, inbox=(), outbox=(_hello(name, agent, len(world.agents)),)))
     last = world.state.last  # a checkpoint has a directory as soon as it is asked for
     whole = last == 0 or last in world.complete
     return replace(
@@ -281,6 +290,20 @@ def _restarted(world: World) -> World:
         budget=replace(world.budget, restarts=world.budget.restarts - 1),
         sealing=0,
         migrating=(),
+    )
+
+
+def _hello(name: str, agent: Agent, nodes: int) -> Joined:
+    """Return what an agent registers with."""
+    return Joined(
+        node=name,
+        ranks=agent.ranks,
+        of=2 * nodes if agent.ranks else 0,
+        ended=agent.ended,
+        epoch=agent.epoch,
+        target=agent.target,
+        committed=agent.committed,
+        fails_at=agent.fails_at,
     )
 
 
@@ -318,6 +341,8 @@ def explore(
                     waiting.append(following)
                     if len(came) > most:
                         raise RuntimeError(f"more than {most} states")
+            if not some and world.state.epoch is not None and any(agent.ended for agent in world.agents):
+                raise ViolationError(f"checkpoint {world.state.epoch.number} waits for a rank that has ended")
             if not some and protocol.due(world.state) <= LATE:
                 following = apply(world, Tick(), LATE, step=step)
                 if following.key() not in came:

@@ -45,6 +45,7 @@ def test_both_languages_see_the_same_page(tmp_path: Path) -> None:
         "offsetof(struct page_slot, checksum) / 8": rank_page.CHECKSUM,
         "offsetof(struct page_slot, verified) / 8": rank_page.VERIFIED,
         "offsetof(struct page_slot, ranks) / 8": rank_page.RANKS,
+        "offsetof(struct page_slot, durable) / 8": rank_page.DURABLE,
         "offsetof(struct page_slot, text)": rank_page.TEXT,
         "sizeof(struct page_slot)": rank_page.SLOT,
         "SLOT_COMMITTED": rank_page.SlotState.COMMITTED,

@@ -27,6 +27,7 @@ from whesl.ckpt.core.states_and_events import (
     Predicted,
     Release,
     Requested,
+    Seal,
     Sealed,
     Settings,
     State,
@@ -57,6 +58,9 @@ def budget(**changes: int) -> Budget:
         # The first prediction is too near for a migration, the second is not.
         (2, budget(losses=1, timeouts=1), settings(migration=FAR - 15), 5_000),
         (3, budget(predictions=2), settings(writers=1), 1_000),
+        # Ranks come to their end before they come to the step.
+        (2, budget(predictions=1, requests=1, ends=2), settings(), 2_000),
+        (2, budget(predictions=1, ends=1, restarts=1), settings(), 2_000),
         pytest.param(
             3, budget(losses=1, predictions=1, requests=1), settings(), 10_000, marks=pytest.mark.costly
         ),
@@ -139,9 +143,14 @@ def _hasty(self: Any) -> None:
         self._ask()
 
 
+def _waits_for_the_ended(self: Any) -> str:
+    return ""
+
+
 @pytest.mark.parametrize(
     ("method", "fault"),
     [
+        ("_ended", _waits_for_the_ended),
         ("_vulnerable", _healthy_first),
         ("lost", _no_abandon),
         ("_advance", _all_at_once),
@@ -152,7 +161,7 @@ def _hasty(self: Any) -> None:
 def test_faults_are_found(method: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol._Transition, method, fault)
     with pytest.raises((ViolationError, AssertionError)):
-        explore(2, budget(losses=1, passes=1), settings(), most=200_000)
+        explore(2, budget(losses=1, passes=1, ends=1), settings(), most=200_000)
 
 
 # What single events lead to -------------------------------------------------------------------------------
@@ -256,6 +265,70 @@ def test_no_step_is_agreed_on_before_all_ranks_have_registered() -> None:
     assert state.epoch.phase is EpochPhase.AGREEING
     state, commands = follow(state, (Tick(), 100.0))
     assert isinstance(commands[-1], Release)
+
+
+def ended(number: int = 1, **changes: Any) -> Joined:
+    """Ranks of one of three nodes with two ranks each have ended."""
+    return Joined(node="n0", ranks=2 - number, of=6 if number < 2 else 0, ended=number, **changes)
+
+
+def said(commands: list[Command]) -> list[str]:
+    return [command.text for command in commands if isinstance(command, Told) and command.refused]
+
+
+@pytest.mark.parametrize("answers", [0, 1, 2])
+def test_a_rank_that_has_ended_holds_nobody(answers: int) -> None:
+    """The others stood still for a minute, all of the time to arrive, where one was at its end first."""
+    state, _ = follow(job(), (Requested(), 0.0))
+    for number in range(1, answers + 1):
+        for node in ("n0", "n1", "n2"):
+            state, _ = protocol.step(state, Answered(node=node, epoch=1, round=number, top=7), 0.1)
+    assert state.epoch is not None
+    assert (state.epoch.phase is EpochPhase.AGREEING) is (answers < 2)
+    state, commands = protocol.step(state, ended(epoch=1, target=state.epoch.target), 0.2)
+    why = "1 of 6 ranks have ended"
+    assert commands == [Release(nodes=("n0", "n1", "n2"), epoch=1, complete=False, why=why)]
+    assert (state.epoch, protocol.due(state)) == (None, math.inf)
+
+
+def test_no_checkpoint_begins_where_ranks_have_ended() -> None:
+    state, _ = follow(job(), (ended(2), 0.0))
+    state, commands = follow(state, (Requested(), 1.0))
+    assert said(commands) == ["no checkpoint: 2 of 6 ranks have ended"]
+    state, commands = follow(state, (Predicted(node="n1", lead=30.0), 2.0))
+    assert said(commands) == ["no checkpoint: 2 of 6 ranks have ended"]
+    # Another program of the same job begins: what was predicted is seen to.
+    state, commands = follow(state, (Joined(node="n0", ranks=2, of=6), 3.0))
+    assert isinstance(commands[-1], Ask)
+
+
+def test_nobody_is_left_when_all_have_ended() -> None:
+    state, _ = follow(job(1), (Requested(), 0.0))
+    state, commands = follow(state, (ended(2, epoch=1), 1.0))
+    assert isinstance(commands[-1], Release)
+    assert commands[-1].why == "all ranks have ended"
+    assert said(follow(state, (Requested(), 2.0))[1]) == ["no checkpoint: all ranks have ended"]
+
+
+def test_ranks_of_an_earlier_and_larger_program_have_ended_for_good() -> None:
+    _, commands = follow(
+        protocol.start(Settings()), (Joined(node="n0", ranks=1, of=1, ended=3), 0.0), (Requested(), 1.0)
+    )
+    assert isinstance(commands[-1], Ask)
+
+
+def test_a_rank_that_ends_while_the_manifest_is_written_leaves_the_checkpoint_whole() -> None:
+    state, commands = follow(
+        job(1),
+        (Requested(), 0.0),
+        (Answered(node="n0", epoch=1, round=1, top=3), 0.1),
+        (Answered(node="n0", epoch=1, round=2, top=3), 0.2),
+        (Committed(node="n0", epoch=1), 1.0),
+    )
+    assert commands == [Seal(epoch=1, nodes=("n0",), of=2, reason="requested")]
+    late = Joined(node="n0", ranks=1, of=2, ended=1, epoch=1, target=4, committed=True)
+    state, commands = follow(state, (late, 1.1), (Sealed(epoch=1), 1.2))
+    assert commands == [Release(nodes=("n0",), epoch=1, complete=True, why="")]
 
 
 def test_a_covered_node_is_not_checkpointed_again_for_the_same_failure() -> None:

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from tests.ckpt.test_c_client import CLIENT, COMPILER, compiled
 from whesl.ckpt import Client, CommitError, manifest, messages, rank_page
 from whesl.ckpt.agent import Agent
-from whesl.ckpt.core.states_and_events import Joined, Requested, Settings
+from whesl.ckpt.core.states_and_events import Answered, Joined, Requested, Settings
 from whesl.ckpt.manifest import Manifest, Part
-from whesl.ckpt.messages import Verified
+from whesl.ckpt.messages import Verified, Written
 from whesl.ckpt.rank_page import Page, SlotState
 from whesl.ckpt.service import Service
 from whesl.cli.broken_pipe import drop
@@ -298,6 +298,90 @@ def test_an_agent_takes_back_what_a_rank_no_longer_says(sheet: Page, tmp_path: P
     assert [(each.good, each.bad) for each in said] == [(1, 0), (0, 0)]
     client.finish()
     agent.close(remove=True)
+
+
+PARTS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <whesl_ckpt.h>
+
+int main(int argc, char **argv)
+{
+    whesl_ckpt *ckpt = whesl_ckpt_init(atoi(argv[1]), 2);
+    if (argc > 2 && whesl_ckpt_poll(ckpt)) {
+        fclose(fopen(whesl_ckpt_path(ckpt), "w"));
+        if (whesl_ckpt_commit(ckpt, whesl_ckpt_path(ckpt))) return 1;
+    }
+    whesl_ckpt_finish(ckpt);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+@pytest.mark.parametrize("writes", [True, False])
+def test_an_agent_tells_of_ranks_that_have_ended(
+    *, writes: bool, language: str, sheet: Page, tmp_path: Path
+) -> None:
+    """They were as if they had not registered yet: the others waited for them, or wrote all without them."""
+    if language == "c" and COMPILER is None:
+        pytest.skip("no C compiler is on PATH")
+    agent = Agent("n0", sheet, tmp_path, user_keys(tmp_path / "home").client, lambda _line: None)
+    sent: list[object] = []
+    agent._send = sent.append  # type: ignore[assignment, method-assign]  # what would be sent
+    try:
+        other = Client(1, 2)
+        (tmp_path / "1").mkdir()
+        for word, value in ((rank_page.EPOCH, 1), (rank_page.GRANTED, 1), (rank_page.TARGET, 1)):
+            sheet.put(word, value)
+        if language == "c":
+            (tmp_path / "parts.c").write_text(PARTS)
+            program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", tmp_path / "parts.c")
+            subprocess.run([program, "0", *["write"] * writes], check=True)
+        else:
+            client = Client(0, 2)
+            if writes and client.poll():
+                client.path.touch()
+                client.commit(client.path)
+            client.finish()
+        agent._join()
+        assert other.poll()
+        other.path.touch()
+        other.commit(other.path)
+        agent._written_or_failed()
+        (joined,) = (each for each in sent if isinstance(each, Joined))
+        written = [sorted(part.rank for part in each.parts) for each in sent if isinstance(each, Written)]
+        assert (joined.ranks, joined.of, joined.ended) == ((2, 2, 0) if writes else (1, 2, 1))
+        assert written[-1:] == ([[0, 1]] if writes else [[1]])
+        # Its part was of that checkpoint, and it has none of the next one.
+        sheet.put(rank_page.TARGET, rank_page.IDLE)
+        assert (len(list(sheet.ranks())), sheet.ended()) == (1, 1)
+        other.finish()
+    finally:
+        agent.close(remove=True)
+
+
+def test_a_checkpoint_without_all_parts_is_never_called_whole(tmp_path: Path) -> None:
+    """Ranks that end are told of only later: one that the last rank had left was whole with the others'."""
+    kept = tmp_path / "kept"
+    said: list[str] = []
+    keys = user_keys(tmp_path / "home")
+    made = Service(Settings(), kept, tmp_path, keys, host="127.0.0.1", log=said.append)
+    try:
+        told = (
+            Joined(node="n0", ranks=2, of=2),
+            Requested(),
+            Answered(node="n0", epoch=1, round=1, top=3),
+            Answered(node="n0", epoch=1, round=2, top=3),
+            Written(node="n0", epoch=1, parts=(Part(0, 0, 0, "rank-0.part"),)),
+        )
+        for message in told:
+            made._take(b"agent:n0", messages.encode(message))
+            made._together()
+        assert said[-1] == "checkpoint 1 was given up: it has parts of 1 of 2 ranks"
+        assert manifest.whole(kept) == []
+    finally:
+        made.close()
 
 
 def test_a_rank_that_never_restores_is_told_of(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ class Agent:
         self._settled_by = self._arrived_by = 0.0
         self._told = 0  # the checkpoint whose end, good or bad, was told
         self._verified = Verified(node=node, epoch=0, good=0, bad=0)
-        self._joined_ranks = -1
+        self._joined = -1, -1  # ranks that the coordinator knows, and those that it knows to have ended
         self._fails_at = math.inf  # as predicted, until a checkpoint is complete
         self._heard = 0.0  # when the coordinator last said something
         self._moved = time.monotonic()  # when the ranks last did
@@ -104,13 +104,14 @@ class Agent:
 
     def _join(self) -> None:
         """Register, with what this node is in the middle of."""
+        ended = self._page.ended()  # first: one that ends now is in neither, and is told of at the next look
         ranks = list(self._page.ranks())
         epoch = self._page.get(rank_page.EPOCH) if self._in_epoch() else 0
         target = self._page.get(rank_page.TARGET) if self._in_epoch() else 0
         committed = bool(epoch and ranks) and all(
             slot.state is SlotState.COMMITTED and slot.epoch == epoch for slot in ranks
         )
-        self._joined_ranks = len(ranks)
+        self._joined = len(ranks), ended
         if committed:
             self._send(self._written(epoch))
         self._send(
@@ -118,6 +119,7 @@ class Agent:
                 node=self._node,
                 ranks=len(ranks),
                 of=max((slot.ranks for slot in ranks), default=0),
+                ended=ended,
                 epoch=epoch,
                 target=target,
                 committed=committed,
@@ -168,7 +170,7 @@ class Agent:
 
     def _look(self) -> None:
         """See what the ranks have done since the last look."""
-        if self._socket.connected and len(list(self._page.ranks())) != self._joined_ranks:
+        if self._socket.connected and (len(list(self._page.ranks())), self._page.ended()) != self._joined:
             self._moved = time.monotonic()
             self._join()
         if self._asked is not None:
@@ -205,7 +207,8 @@ class Agent:
         for slot in ranks:
             failed = slot.state is SlotState.FAILED and slot.epoch == epoch
             late = slot.polls < sheet.get(rank_page.TARGET) and time.monotonic() > self._arrived_by
-            if failed or late or not rank_page.alive(slot.pid):
+            durable = slot.state is SlotState.COMMITTED and slot.epoch == epoch
+            if failed or late or not (durable or rank_page.alive(slot.pid)):
                 why = slot.text if failed else f"process {slot.pid} has ended"
                 if late and not failed:
                     why = f"it has not come to step {sheet.get(rank_page.TARGET)} in time: does it poll?"
@@ -213,7 +216,7 @@ class Agent:
                 self._send(CommitFailed(node=self._node, epoch=epoch, why=f"rank {slot.rank}: {why}"))
                 return
         done = [slot for slot in ranks if slot.state is SlotState.COMMITTED and slot.epoch == epoch]
-        if sheet.get(rank_page.GRANTED) == epoch and len(done) == len(ranks):
+        if sheet.get(rank_page.GRANTED) == epoch and len(done) == len(ranks) == self._joined[0]:
             self._told = epoch
             self._send(self._written(epoch))
 

@@ -125,6 +125,7 @@ class Client:
             if words[rank_page.GRANTED] == epoch and words[rank_page.TARGET] == target:
                 self.epoch = epoch
                 self.path = Path(self._directory) / str(epoch) / f"rank-{self.rank}.writing"
+                words[first + rank_page.DURABLE] = 0
                 words[first + rank_page.STATE] = SlotState.WRITING
                 return True
             words[first + rank_page.STATE] = SlotState.HOLDING
@@ -161,6 +162,7 @@ class Client:
         words[first + rank_page.BYTES] = size
         words[first + rank_page.CHECKSUM] = checksum
         self._text(name)
+        words[first + rank_page.DURABLE] = self.epoch
         words[first + rank_page.STATE] = SlotState.COMMITTED
 
     def _check(self, path: Path, name: str) -> None:
@@ -282,9 +284,13 @@ class Client:
                     return
                 if mine or state == SlotState.FREE:
                     self._memory, self._words, self._first = memory, words, first
-                    words[first + rank_page.COUNT] = words[first + rank_page.VERIFIED] = words[
-                        first + rank_page.SLOT_EPOCH
-                    ] = 0
+                    for word in (
+                        rank_page.COUNT,
+                        rank_page.VERIFIED,
+                        rank_page.SLOT_EPOCH,
+                        rank_page.DURABLE,
+                    ):
+                        words[first + word] = 0
                     words[first + rank_page.RANK] = self.rank
                     words[first + rank_page.RANKS] = self.ranks
                     words[first + rank_page.PID] = os.getpid()

@@ -29,7 +29,7 @@ _MAGIC, _SLOTS, HEARTBEAT, CANDIDATE, AGREED = 0, 1, 2, 3, 4
 TARGET, EPOCH, GRANTED, RELEASED = 8, 9, 10, 11
 _DIRECTORY = 128  # byte
 # Words of a slot.
-COUNT, STATE, SLOT_EPOCH, SLOT_TARGET, RANK, PID, BYTES, CHECKSUM, VERIFIED, RANKS = range(10)
+COUNT, STATE, SLOT_EPOCH, SLOT_TARGET, RANK, PID, BYTES, CHECKSUM, VERIFIED, RANKS, DURABLE = range(11)
 
 
 class SlotState(IntEnum):
@@ -104,22 +104,33 @@ class Page:
         self._words[word] = value
 
     def ranks(self) -> Iterator[Slot]:
-        """Yield the ranks that run, or have failed."""
+        """Yield the ranks that run, or have failed, or have ended after their part of this checkpoint."""
+        return (slot for slot in self._slots() if slot.state is not SlotState.FINISHED)
+
+    def ended(self) -> int:
+        """Return how many ranks have ended, and left no part of this checkpoint."""
+        return sum(slot.state is SlotState.FINISHED for slot in self._slots())
+
+    def _slots(self) -> Iterator[Slot]:
         for index in range(SLOTS):
             first = (HEADER + index * SLOT) // 8
             epoch = self._words[first + SLOT_EPOCH]  # before the state: a rank resets that first
             state = self._words[first + STATE]
             if state == SlotState.FREE:
                 return
-            if state in (SlotState.FINISHED, SlotState.CLAIMED):
+            if state == SlotState.CLAIMED:
                 continue
+            target = self._words[first + SLOT_TARGET]
+            if state == SlotState.FINISHED and target == self._words[TARGET]:
+                # It ran on to its end while others write: its part counts. No slot has IDLE for a target.
+                state = SlotState.COMMITTED if self._words[first + DURABLE] == self._words[EPOCH] else state
             text = bytes(self._memory[first * 8 + TEXT : first * 8 + SLOT]).partition(b"\0")[0]
             words = self._words
             yield Slot(
                 words[first + COUNT],
                 SlotState(state),
                 epoch,
-                words[first + SLOT_TARGET],
+                target,
                 words[first + RANK],
                 words[first + PID],
                 words[first + BYTES],

@@ -315,11 +315,12 @@ class Service:
         assert epoch is not None
         told = [self._parts[node] for node in seal.nodes if node in self._parts]
         parts = tuple(part for each in told if each.epoch == seal.epoch for part in each.parts)
-        why = ""
+        why = "" if len(parts) == seal.of else f"it has parts of {len(parts)} of {seal.of} ranks"
         # Not known where an earlier coordinator had begun it.
         took = time.monotonic() - self._begun[seal.epoch] if seal.epoch in self._begun else 0.0
         try:
-            manifest.write(self._directory, Manifest(seal.epoch, epoch.target, parts, seal.reason, took))
+            if not why:
+                manifest.write(self._directory, Manifest(seal.epoch, epoch.target, parts, seal.reason, took))
         except (OSError, ValueError) as error:
             why = f"the manifest cannot be written: {error}"
         self._step(Sealed(epoch=seal.epoch, why=why))

@@ -179,7 +179,7 @@ static void attach(whesl_ckpt *ckpt, const char *name)
         ckpt->page = page;
         ckpt->slot = &slots[index];
         ckpt->mapped = (size_t)status.st_size;
-        ckpt->slot->count = ckpt->slot->verified = ckpt->slot->epoch = 0;
+        ckpt->slot->count = ckpt->slot->verified = ckpt->slot->epoch = ckpt->slot->durable = 0;
         ckpt->slot->rank = (uint64_t)ckpt->rank;
         ckpt->slot->ranks = (uint64_t)ckpt->ranks;
         ckpt->slot->pid = (uint64_t)getpid();
@@ -251,6 +251,7 @@ int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
             ckpt->epoch = epoch;
             snprintf(ckpt->path, sizeof ckpt->path, "%s/%" PRIu64 "/rank-%d.writing", ckpt->directory, epoch,
                      ckpt->rank);
+            store(&slot->durable, 0);
             store(&slot->state, SLOT_WRITING);
             return 1;
         }
@@ -341,6 +342,7 @@ int whesl_ckpt_commit(whesl_ckpt *ckpt, const char *path)
     memcpy(ckpt->slot->text, last, strlen(last) + 1);
     ckpt->slot->bytes = bytes;
     ckpt->slot->checksum = sum;
+    store(&ckpt->slot->durable, ckpt->epoch);
     store(&ckpt->slot->state, SLOT_COMMITTED);
     return 0;
 }

@@ -160,7 +160,12 @@ class _Transition:
         phase = NodePhase.VULNERABLE if vulnerable else NodePhase.NORMAL
         covered = fails_at < math.inf and not vulnerable
         self.nodes[event.node] = Node(
-            ranks=event.ranks, of=event.of, phase=phase, fails_at=fails_at, covered=covered
+            ranks=event.ranks,
+            of=event.of,
+            ended=event.ended,
+            phase=phase,
+            fails_at=fails_at,
+            covered=covered,
         )
         if event.epoch > self.last or (event.epoch and event.epoch == self.resumable):
             # This coordinator is new, and the agents hold a checkpoint: it is taken up where it was.
@@ -179,6 +184,8 @@ class _Transition:
             self.commands.append(over)
         if epoch is None:
             self._consider()
+        elif epoch.phase is not EpochPhase.SEALING and (ended := self._ended()):
+            self._abandon(ended)  # those that hold would wait for a rank that never comes
         elif epoch.phase is not EpochPhase.AGREEING and not (current and event.target == epoch.target):
             self._abandon(f"{event.node} came back without the step that was agreed on")
         else:
@@ -351,6 +358,9 @@ class _Transition:
         if gone:
             self._refuse(f"no checkpoint without {', '.join(gone)}: it would lack a part")
             return
+        if ended := self._ended():
+            self._refuse(f"no checkpoint: {ended}")
+            return
         if not sum(node.ranks for node in self.nodes.values()):
             self._refuse("no rank has registered: the program calls no client, or has not begun")
             return
@@ -428,7 +438,9 @@ class _Transition:
             self.epoch = replace(epoch, phase=EpochPhase.SEALING)
             # A node that was lost and did not end the checkpoint had committed: its parts belong to it.
             durable = tuple(name for name, node in self.nodes.items() if node.ranks)
-            self.commands.append(Seal(epoch=epoch.number, nodes=durable, reason=epoch.reason))
+            self.commands.append(
+                Seal(epoch=epoch.number, nodes=durable, of=self._program(), reason=epoch.reason)
+            )
 
     def _grant(self, names: Iterable[str]) -> None:
         assert self.epoch is not None
@@ -465,8 +477,19 @@ class _Transition:
 
     def _missing(self) -> int:
         """Return how many of the program's ranks no node has told of; one that was lost had committed."""
-        nodes = self.nodes.values()
-        return max((node.of for node in nodes), default=0) - sum(node.ranks for node in nodes)
+        return self._program() - sum(node.ranks for node in self.nodes.values())
+
+    def _program(self) -> int:
+        """Return how many ranks the program has, as they say; 0 while none is there."""
+        return max((node.of for node in self.nodes.values()), default=0)
+
+    def _ended(self) -> str:
+        """Return that ranks have ended whose parts a checkpoint would lack; nothing where all are there."""
+        ended = sum(node.ended for node in self.nodes.values())
+        if not self._program():  # the last one has ended as well
+            return "all ranks have ended" if ended else ""
+        lacking = min(ended, self._missing())
+        return f"{lacking} of {self._program()} ranks have ended" if lacking > 0 else ""
 
     def _vulnerable(self) -> list[tuple[str, Node]]:
         """Return nodes with a predicted failure, the least time left first."""

@@ -64,6 +64,7 @@ class Node(Record, frozen=True, kw_only=True):
     Attributes:
         ranks: how many it runs.
         of: how many the whole program has, as its ranks say; 0 while none has registered.
+        ended: how many have ended, and left no part of the checkpoint that is being taken.
         phase: what it does.
         fails_at: when its failure is predicted, in seconds; ``inf`` where none is.
         covered: whether a whole checkpoint was taken since that was predicted.
@@ -74,6 +75,7 @@ class Node(Record, frozen=True, kw_only=True):
 
     ranks: int
     of: int = 0
+    ended: int = 0
     phase: NodePhase = NodePhase.NORMAL
     fails_at: float = math.inf
     covered: bool = False
@@ -132,6 +134,7 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
         node: its name.
         ranks: how many it runs.
         of: how many the whole program has, as its ranks say; 0 for unknown.
+        ended: how many have ended, and left no part of that checkpoint.
         epoch: the checkpoint that its ranks are in; 0 for none.
         target: the step at which they stop; 0 while it is not known.
         committed: whether all its parts of that checkpoint are durable.
@@ -142,6 +145,7 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
     node: str
     ranks: int
     of: int = 0
+    ended: int = 0
     epoch: int = 0
     target: int = 0
     committed: bool = False
@@ -255,10 +259,11 @@ class Release(Record, frozen=True, kw_only=True, tag="release"):
 
 
 class Seal(Record, frozen=True, kw_only=True, tag="seal"):
-    """Write the manifest: all parts of these nodes are durable."""
+    """Write the manifest: all parts of these nodes are durable. ``of``: how many parts these have to be."""
 
     epoch: int
     nodes: tuple[str, ...]
+    of: int
     reason: str
 
 
