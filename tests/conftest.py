@@ -24,8 +24,8 @@ from whesl.testing.slurmbed import SlurmBed
 
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
-# Where the tests that failed in the last run are named, one in a line.
 GROUP = re.compile(r"@[^]@]*$")  # what pytest-xdist adds to the name of a test
+# Where the tests that failed in the last run are named, one in a line, as soon as each has failed.
 FAILED = Path(__file__).resolve().parent.parent / "build" / "failed"
 # The part of all tests within which the last long one begins.
 LONG = 0.8
@@ -185,17 +185,25 @@ def need_flux() -> None:
         (pytest.fail if os.environ.get(NEED_FLUX) else pytest.skip)(f"a real Flux needs {', '.join(lacking)}")
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Name the tests that failed in a file; count a skipped one as a failure where all have to run.
-
-    The latter for ``make test-flux``. The name of a test is left without the group of pytest-xdist.
-    """
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if "PYTEST_XDIST_WORKER" not in os.environ and reporter is not None:
-        reports = [report for kind in ("failed", "error") for report in reporter.stats.get(kind, [])]
-        names = {GROUP.sub("", report.nodeid) for report in reports}
+def pytest_sessionstart() -> None:
+    """Forget which tests failed in the last run."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
         FAILED.parent.mkdir(exist_ok=True)
-        FAILED.write_text("".join(f"{name}\n" for name in sorted(names)))
+        FAILED.write_text("")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name a test that failed, without the group of pytest-xdist."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        name = GROUP.sub("", report.nodeid)
+        if name not in FAILED.read_text().splitlines():
+            with FAILED.open("a") as file:
+                file.write(f"{name}\n")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Count a skipped test as a failure where all have to run (``make test-flux``)."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get(NEED_FLUX) and reporter is not None and reporter.stats.get("skipped"):
         reporter.write_line("tests were skipped, and all of them have to run", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
