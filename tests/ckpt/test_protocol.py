@@ -120,7 +120,7 @@ def _all_at_once(self: Any) -> None:
         self._grant([n for n, node in self.nodes.items() if node.phase is NodePhase.WAITING])
 
 
-def _forgets(self: Any, *, complete: bool, why: str) -> None:
+def _forgets(self: Any, why: str, *, complete: bool = False) -> None:
     self.epoch = None
     for name in self._alive():
         self._set(name, phase=NodePhase.NORMAL, answered=-1, until=math.inf)

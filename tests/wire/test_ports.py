@@ -32,8 +32,8 @@ def test_what_is_no_range_is_refused_with_an_example(text: str) -> None:
 
 
 def two_ports() -> range:
-    """Two neighbours that nobody has."""
-    for low in range(41000, 60000, 7):
+    """Two neighbours that nobody has, and that no outgoing connection gets meanwhile (ip(7): below 61000)."""
+    for low in range(61000, 65000, 7):
         with ExitStack() as both:
             try:
                 for port in (low, low + 1):

@@ -171,12 +171,12 @@ class _Transition:
             # This coordinator is new, and the agents hold a checkpoint: it is taken up where it was.
             self.last, self.resumable = event.epoch, 0
             if self.epoch is not None:
-                self._abandon("a later checkpoint is known")
+                self._leave("a later checkpoint is known")
             self.epoch = Epoch(number=event.epoch, target=event.target, reason="taken up")
             for name in self._alive():
                 self._enter(name)
             if len(self._alive()) < len(self.nodes):
-                self._abandon("a node that it needs is lost")
+                self._leave("a node that it needs is lost")
         epoch = self.epoch
         current = epoch is not None and event.epoch == epoch.number
         if event.epoch and not current:
@@ -185,9 +185,9 @@ class _Transition:
         if epoch is None:
             self._consider()
         elif epoch.phase is not EpochPhase.SEALING and (ended := self._ended()):
-            self._abandon(ended)  # those that hold would wait for a rank that never comes
+            self._leave(ended)  # those that hold would wait for a rank that never comes
         elif epoch.phase is not EpochPhase.AGREEING and not (current and event.target == epoch.target):
-            self._abandon(f"{event.node} came back without the step that was agreed on")
+            self._leave(f"{event.node} came back without the step that was agreed on")
         else:
             self._enter(event.node)
             if current and event.committed:
@@ -258,16 +258,16 @@ class _Transition:
 
     def commit_failed(self, event: CommitFailed) -> None:
         if self.epoch is not None and event.epoch == self.epoch.number:
-            self._abandon(f"{event.node}: {event.why}")
+            self._leave(f"{event.node}: {event.why}")
 
     def sealed(self, event: Sealed) -> None:
         epoch = self.epoch
         if epoch is None or event.epoch != epoch.number or epoch.phase is not EpochPhase.SEALING:
             return
         if event.why:
-            self._abandon(event.why)
+            self._leave(event.why)
         else:
-            self._leave(complete=True, why="")
+            self._leave("", complete=True)
 
     def lost(self, event: Lost) -> None:
         node = self.nodes.get(event.node, Node(ranks=0))
@@ -283,7 +283,7 @@ class _Transition:
         if durable:
             self._advance()
         else:
-            self._abandon(f"{event.node} was lost before its parts were durable: {event.why}")
+            self._leave(f"{event.node} was lost before its parts were durable: {event.why}")
 
     def migrated(self, event: Migrated) -> None:
         node = self.nodes.get(event.node)
@@ -312,11 +312,11 @@ class _Transition:
         if not late or epoch is None:
             self._advance()
         elif epoch.phase is not EpochPhase.AGREEING:
-            self._abandon(f"not written in time: {', '.join(sorted(late))}")
+            self._leave(f"not written in time: {', '.join(sorted(late))}")
         else:
             silent = [name for name in late if self.nodes[name].answered != epoch.round]
             missing = f"{self._missing()} ranks have not registered"
-            self._abandon(f"no answer from {', '.join(sorted(silent))}" if silent else missing)
+            self._leave(f"no answer from {', '.join(sorted(silent))}" if silent else missing)
 
     # What follows
 
@@ -451,12 +451,8 @@ class _Transition:
             self._set(name, phase=NodePhase.COMMITTING, until=self.now + self.settings.commit)
         self.commands.append(Grant(nodes=chosen, epoch=self.epoch.number, target=self.epoch.target))
 
-    def _abandon(self, why: str) -> None:
-        """End a checkpoint that does not become whole. It is not begun again before the next prediction."""
-        self._leave(complete=False, why=why)
-
-    def _leave(self, *, complete: bool, why: str) -> None:
-        """End the checkpoint: nobody waits any longer."""
+    def _leave(self, why: str, *, complete: bool = False) -> None:
+        """End the checkpoint: nobody waits any longer. The next one begins with the next prediction."""
         epoch = self.epoch
         assert epoch is not None
         self.epoch = None
