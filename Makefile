@@ -75,7 +75,7 @@ bytecode: $(VENV)/.dev
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true # what is wrong is told by the run itself
 
 tests-quick: bytecode
-	$(PYTEST) -m "not slurm and not flux and not cluster and not slow and not costly" $(PYTEST_ARGS)
+	$(PYTEST) -m "not slurm and not flux and not cluster and not slow and not costly and not compiled" $(PYTEST_ARGS)
 
 # At once: each test would install what it lacks, and the others wait. What cannot be installed is told by the tests.
 packages: $(VENV)/.dev

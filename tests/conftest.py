@@ -30,7 +30,10 @@ FAILED = Path(__file__).resolve().parent.parent / "build" / "failed"
 # The part of all tests within which the last long one begins.
 LONG = 0.8
 # Where tests call functions that numba compiles, and which tests call the same ones: the first that fits.
+# Those of no group call hardly any.
 COMPILED = {
+    "tests/lab/readers/": "",
+    "tests/lab/workflow/test_readers": "",
     "tests/experiments/torus/": "tori",
     "tests/experiments/grid/": "tori",
     "tests/placement/": "tori",
@@ -74,12 +77,15 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Share the tests among the processes of pytest-xdist: what may take longest comes early.
+    """Mark what is compiled, and share the tests among the processes of pytest-xdist: the longest come early.
 
     A module's tests stay together where they share a fixture. Of those that need a processor in time one runs
     at a time, as of those that keep one busy. Those that call the same compiled functions stay together,
     so that each is compiled once. All others go wherever a process is free.
     """
+    for item in items:
+        if group := next((group for start, group in COMPILED.items() if item.nodeid.startswith(start)), ""):
+            item.add_marker(pytest.mark.compiled(group))
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
     longest: dict[str, float] = {}
@@ -89,7 +95,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         seconds = float(limit.args[0]) if limit else 10.0 if item.get_closest_marker("slow") else 0.0
         module = item.nodeid.partition("::")[0]
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
-        group = next((group for start, group in COMPILED.items() if module.startswith(start)), "")
+        compiled = item.get_closest_marker("compiled")
+        group = compiled.args[0] if compiled else ""
         if group and limit is None:  # whichever comes first compiles, on a machine that does other things
             item.add_marker(pytest.mark.timeout(600))
         group = group or next((mark for mark in ("processor", "busy") if item.get_closest_marker(mark)), "")
