@@ -25,7 +25,8 @@ from whesl.testing.slurmbed import SlurmBed
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
 GROUP = re.compile(r"@[^]@]*$")  # what pytest-xdist adds to the name of a test
-# Where the tests that failed in the last run are named, one in a line, as soon as each has failed.
+# Where tests that failed are named, one in a line: as soon as each has, and of a run that came to its end.
+FAILING = Path(__file__).resolve().parent.parent / "build" / "failing"
 FAILED = Path(__file__).resolve().parent.parent / "build" / "failed"
 # The part of all tests within which the last long one begins.
 LONG = 0.8
@@ -195,21 +196,24 @@ def need_flux() -> None:
 def pytest_sessionstart() -> None:
     """Forget which tests failed in the last run."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        FAILED.parent.mkdir(exist_ok=True)
-        FAILED.write_text("")
+        FAILING.parent.mkdir(exist_ok=True)
+        FAILING.write_text("")
+        FAILED.unlink(missing_ok=True)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Name a test that failed, without the group of pytest-xdist."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
         name = GROUP.sub("", report.nodeid)
-        if name not in FAILED.read_text().splitlines():
-            with FAILED.open("a") as file:
+        if name not in FAILING.read_text().splitlines():
+            with FAILING.open("a") as file:
                 file.write(f"{name}\n")
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Count a skipped test as a failure where all have to run (``make test-flux``)."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Say which tests failed where all have run; count a skipped one as a failure in ``make test-flux``."""
+    if "PYTEST_XDIST_WORKER" not in os.environ and exitstatus == pytest.ExitCode.TESTS_FAILED:
+        FAILING.replace(FAILED)  # not of a run that broke off: the tests that it lacks may fail, too
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get(NEED_FLUX) and reporter is not None and reporter.stats.get("skipped"):
         reporter.write_line("tests were skipped, and all of them have to run", red=True)
