@@ -355,7 +355,8 @@ def test_an_agent_tells_of_ranks_that_have_ended(
         assert written[-1:] == ([[0, 1]] if writes else [[1]])
         # Its part was of that checkpoint, and it has none of the next one.
         sheet.put(rank_page.TARGET, rank_page.IDLE)
-        assert (len(list(sheet.ranks())), sheet.ended()) == (1, 1)
+        ranks, ended = sheet.registered()
+        assert (len(ranks), ended) == (1, 1)
         other.finish()
     finally:
         agent.close(remove=True)

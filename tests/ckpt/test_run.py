@@ -21,10 +21,8 @@ from whesl.ckpt.core import interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = [
-    pytest.mark.costly,
-    pytest.mark.timeout(400),
-]  # several programs are started in turn
+# Several programs are started one after the other.
+pytestmark = [pytest.mark.costly, pytest.mark.timeout(400)]
 RANKS = Path(__file__).with_name("ranks.py")
 NODE = socket.gethostname()
 ROOT = Path(__file__).resolve().parents[2]

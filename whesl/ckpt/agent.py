@@ -104,8 +104,7 @@ class Agent:
 
     def _join(self) -> None:
         """Register, with what this node is in the middle of."""
-        ended = self._page.ended()  # first: one that ends now is in neither, and is told of at the next look
-        ranks = list(self._page.ranks())
+        ranks, ended = self._page.registered()
         epoch = self._page.get(rank_page.EPOCH) if self._in_epoch() else 0
         target = self._page.get(rank_page.TARGET) if self._in_epoch() else 0
         committed = bool(epoch and ranks) and all(
@@ -170,7 +169,8 @@ class Agent:
 
     def _look(self) -> None:
         """See what the ranks have done since the last look."""
-        if self._socket.connected and (len(list(self._page.ranks())), self._page.ended()) != self._joined:
+        ranks, ended = self._page.registered()
+        if self._socket.connected and (len(ranks), ended) != self._joined:
             self._moved = time.monotonic()
             self._join()
         if self._asked is not None:

@@ -105,11 +105,13 @@ class Page:
 
     def ranks(self) -> Iterator[Slot]:
         """Yield the ranks that run, or have failed, or have ended after their part of this checkpoint."""
-        return (slot for slot in self._slots() if slot.state is not SlotState.FINISHED)
+        return iter(self.registered()[0])
 
-    def ended(self) -> int:
-        """Return how many ranks have ended, and left no part of this checkpoint."""
-        return sum(slot.state is SlotState.FINISHED for slot in self._slots())
+    def registered(self) -> tuple[list[Slot], int]:
+        """Return those, and how many ranks have ended and left no part of this checkpoint: each is in one."""
+        slots = list(self._slots())
+        ranks = [slot for slot in slots if slot.state is not SlotState.FINISHED]
+        return ranks, len(slots) - len(ranks)
 
     def _slots(self) -> Iterator[Slot]:
         for index in range(SLOTS):
