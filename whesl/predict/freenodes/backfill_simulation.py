@@ -20,6 +20,44 @@ if TYPE_CHECKING:
 
 
 @jit
+def _opened(time: float, limit: float, closed_from: Floats, closed_to: Floats) -> float:
+    """Return from when on no announced maintenance meets a job of this time limit."""
+    opened = time
+    for window in range(len(closed_from)):
+        if opened < closed_to[window] and opened + limit > closed_from[window]:
+            opened = closed_to[window]
+    return opened
+
+
+@jit
+def _reservation(
+    time: float, capacity: float, free: float, size: float, opened: float, nodes: Floats, planned: Floats
+) -> tuple[float, float]:
+    """Return when the first job that does not fit is to start, and how many nodes are then left over.
+
+    Args:
+        time: now, in seconds.
+        capacity: nodes.
+        free: nodes now.
+        size: the job's.
+        opened: from when on no maintenance meets it.
+        nodes: of running jobs, in the order in which their limits end.
+        planned: when these end.
+    """
+    then = free
+    shadow = time
+    for one in range(len(nodes)):
+        if then >= size:
+            break
+        then += nodes[one]
+        shadow = max(time, planned[one])
+    if opened > shadow:
+        shadow = opened
+        then = capacity
+    return shadow, then - size
+
+
+@jit
 def simulate(
     now: float,
     until: float,
@@ -103,10 +141,7 @@ def simulate(
             smallest = np.inf
         for place in range(looked):
             job = waiting[place]
-            opened = time
-            for window in range(len(closed_from)):
-                if opened < closed_to[window] and opened + limit[job] > closed_from[window]:
-                    opened = closed_to[window]
+            opened = _opened(time, limit[job], closed_from, closed_to)
             starts = size[job] <= free and opened <= time
             if starts and headed:
                 if time + limit[job] > shadow:
@@ -115,17 +150,9 @@ def simulate(
                         extra -= size[job]
             elif not starts and not headed:
                 headed = True
-                then = free
-                shadow = time
-                for one in range(running):
-                    if then >= size[job]:
-                        break
-                    then += nodes[one]
-                    shadow = max(time, planned[one])
-                if opened > shadow:
-                    shadow = opened
-                    then = capacity
-                extra = then - size[job]
+                shadow, extra = _reservation(
+                    time, capacity, free, size[job], opened, nodes[:running], planned[:running]
+                )
             if starts:
                 start[job] = time
                 free -= size[job]
@@ -189,23 +216,12 @@ def held(
         if size[job] > capacity:
             found[job] = True
             continue
-        opened = now
-        for window in range(len(closed_from)):
-            if opened < closed_to[window] and opened + limit[job] > closed_from[window]:
-                opened = closed_to[window]
+        opened = _opened(now, limit[job], closed_from, closed_to)
         if opened <= now and size[job] <= free:
             found[job] = not headed or now + limit[job] <= shadow or size[job] <= extra
         elif not headed:
             headed = True
-            then = free
-            shadow = now
-            for one in order:
-                if then >= size[job]:
-                    break
-                then += busy[one]
-                shadow = max(now, busy_planned[one])
-            if opened > shadow:
-                shadow = opened
-                then = capacity
-            extra = then - size[job]
+            shadow, extra = _reservation(
+                now, capacity, free, size[job], opened, busy[order], busy_planned[order]
+            )
     return found
