@@ -34,6 +34,8 @@ LONG = 0.8
 # Those of no group call hardly any.
 COMPILED = {
     "tests/lab/readers/": "",
+    "tests/lab/workflow/test_readers.py::test_optimal_makespans": "workflows",
+    "tests/lab/workflow/test_readers.py::test_the_experiment": "workflows",
     "tests/lab/workflow/test_readers": "",
     "tests/experiments/torus/": "tori",
     "tests/experiments/grid/": "tori",
@@ -50,6 +52,15 @@ COMPILED = {
     "tests/lab/": "clusters",
     "tests/experiments/": "clusters",
     "tests/cli/test_lab_": "clusters",
+}
+# Modules whose tests call some small compiled functions, which are the same in all of a group.
+SHARED = {
+    "tests/lab/readers/test_swf": "logs",
+    "tests/lab/readers/test_site": "logs",
+    "tests/site/flux/test_advice": "advice",
+    "tests/site/test_core": "advice",
+    "tests/site/test_lookup": "advice",
+    "tests/predict/test_ffp": "events",
 }
 
 
@@ -76,6 +87,11 @@ def pytest_configure() -> None:
     settings.load_profile("whesl")
 
 
+def first_group(groups: dict[str, str], item: pytest.Item) -> str:
+    """Return the group of the first entry with which the test's name begins, or nothing."""
+    return next((group for start, group in groups.items() if item.nodeid.startswith(start)), "")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is compiled, and share the tests among the processes of pytest-xdist: the longest come early.
@@ -85,7 +101,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     so that each is compiled once. All others go wherever a process is free.
     """
     for item in items:
-        if group := next((group for start, group in COMPILED.items() if item.nodeid.startswith(start)), ""):
+        if group := first_group(COMPILED, item):
             item.add_marker(pytest.mark.compiled(group))
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return
@@ -98,6 +114,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - it has no public name
         compiled = item.get_closest_marker("compiled")
         group = compiled.args[0] if compiled else ""
+        group = group or first_group(SHARED, item)
         if group and limit is None:  # whichever comes first compiles, on a machine that does other things
             item.add_marker(pytest.mark.timeout(600))
         group = group or next((mark for mark in ("processor", "busy") if item.get_closest_marker(mark)), "")
