@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.idna  # noqa: F401  # host names need it, and the child reads no file of the interpreter any more
 import os
 import shutil
 import socket
@@ -59,6 +60,32 @@ def result_of(started: tuple[int, int]) -> Any:
     if "error" in answer:
         raise RuntimeError(answer["error"])
     return answer["value"]
+
+
+@contextmanager
+def crowd(user: int, connect: Callable[[], list[Any]]) -> Iterator[None]:
+    """Keep open for the block what ``connect`` opens and returns, in another user's child.
+
+    The error of a child that fails is raised before the block: nothing waits for it.
+    """
+    ready, release = os.pipe(), os.pipe()
+
+    def stay() -> int:
+        opened = connect()
+        os.write(ready[1], b"x")
+        os.read(release[0], 1)
+        return len(opened)
+
+    started = start_as(user, stay)
+    os.close(ready[1])
+    if os.read(ready[0], 1):
+        try:
+            yield
+        finally:
+            os.write(release[1], b"x")
+    result_of(started)
+    for descriptor in (ready[0], *release):
+        os.close(descriptor)
 
 
 def run_as(user: int, work: Callable[[], Any], *, groups: tuple[int, ...] = ()) -> Any:

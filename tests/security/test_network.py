@@ -17,7 +17,7 @@ import pytest
 import zmq
 
 from tests import waiting
-from tests.security.stranger import STRANGER, needs_root, open_place, result_of, run_as, start_as
+from tests.security.stranger import STRANGER, crowd, needs_root, open_place, result_of, run_as, start_as
 from whesl.coordinator.client import start
 from whesl.journal import Journal
 from whesl.local.channel import Channel, ChannelClosedError, Directory
@@ -238,9 +238,8 @@ def test_a_crowd_of_strangers_does_not_keep_the_user_from_its_coordinator(
 ) -> None:
     """Connections that say nothing, say garbage, or shake hands with keys that are not admitted."""
     port, server = coordinator.port, coordinator.public_key
-    ready, release = os.pipe(), os.pipe()
 
-    def crowd() -> int:
+    def connect() -> list[Any]:
         silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(CROWD)]
         context = zmq.Context()
         knockers = []
@@ -254,24 +253,14 @@ def test_a_crowd_of_strangers_does_not_keep_the_user_from_its_coordinator(
             knockers.append(knocker)
             with socket.create_connection(("127.0.0.1", port)) as garbage:
                 garbage.sendall(os.urandom(200 + number))
-        os.write(ready[1], b"x")
-        os.read(release[0], 1)
-        for knocker in knockers:
-            knocker.close()
-        context.term()
-        return len(silent)
+        return [*silent, *knockers]
 
     before = health(whesl_home)
-    started = start_as(STRANGER, crowd)
-    try:
-        os.read(ready[0], 1)
+    with crowd(STRANGER, connect):
         for number in range(10):
             assert request(whesl_home, mark(f"n{number}", f"c{number}"), PATIENCE).ok
         during = health(whesl_home)
         assert during["counters"]["refused"] > before["counters"].get("refused", 0)
-    finally:
-        os.write(release[1], b"x")
-    assert result_of(started) == CROWD
     assert commands(whesl_home) == [f"c{number}" for number in range(10)]
     assert during["pid"] == before["pid"], "it was never restarted"
 
@@ -301,24 +290,12 @@ def test_more_strangers_than_descriptors(coordinator: Endpoint, whesl_home: Path
     admitted = ClientSocket(user_keys(whesl_home).client)
     admitted.connect(f"tcp://127.0.0.1:{endpoint.port}", endpoint.public_key)
     until(lambda: admitted.events() or admitted.connected, "connection")
-    ready, release = os.pipe(), os.pipe()
-
-    def crowd() -> int:
-        channels = [socket.create_connection(("127.0.0.1", endpoint.port)) for _ in range(300)]
-        os.write(ready[1], b"x")
-        os.read(release[0], 1)
-        return len(channels)
-
-    started = start_as(STRANGER, crowd)
-    try:
-        os.read(ready[0], 1)
+    address = ("127.0.0.1", endpoint.port)
+    with crowd(STRANGER, lambda: [socket.create_connection(address) for _ in range(300)]):
         for number in range(1, 6):
             said = mark(f"n{number}", f"c{number}")
             assert admitted.send(encode(Envelope(WIRE_VERSION, "cli-there", "i", number, said)))
         until(lambda: len(commands(whesl_home)) == 5, "all are carried out")
-    finally:
-        os.write(release[1], b"x")
-    assert result_of(started) == 300
     assert health(whesl_home)["pid"] == endpoint.pid
     admitted.close()
 
