@@ -45,6 +45,7 @@ def do(*command: str | Path, cwd: Path | None = None, environment: dict[str, str
 
 
 @pytest.mark.parametrize("language", SOURCES)
+@pytest.mark.costly
 def test_an_example_writes_a_checkpoint_and_goes_on_from_it(language: str, tmp_path: Path) -> None:
     compiler, flags = SOURCES[language]
     need("cc", compiler)

@@ -54,7 +54,9 @@ def budget(**changes: int) -> Budget:
         pytest.param(2, Budget(), settings(), 50_000, marks=pytest.mark.costly),
         # The coordinator is killed at any moment.
         (2, budget(losses=1, predictions=1, restarts=1), settings(), 2_000),
-        (2, budget(failures=1, predictions=1, restarts=2), settings(), 5_000),
+        pytest.param(
+            2, budget(failures=1, predictions=1, restarts=2), settings(), 5_000, marks=pytest.mark.costly
+        ),
         # The first prediction is too near for a migration, the second is not.
         (2, budget(losses=1, timeouts=1), settings(migration=FAR - 15), 5_000),
         (3, budget(predictions=2), settings(writers=1), 1_000),

@@ -66,6 +66,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         desk.task.wait(PATIENCE)
 
 
+@pytest.mark.costly
 def test_a_paused_task_goes_on(desk: Desk) -> None:
     desk.until_paused()
     status, said = desk.call("pause", "run")

@@ -322,6 +322,7 @@ def test_a_watcher_that_begins_with_what_was_known_sees_the_same(whesl_home: Pat
     assert late.view() == early.view()
 
 
+@pytest.mark.costly
 def test_tasks_that_ran_without_a_coordinator_are_pointed_to(tmp_path: Path) -> None:
     """Nothing was ever told to a coordinator: an empty answer would look as if nothing had run."""
     environment = {**os.environ, "WHESL_HOME": str(tmp_path / "home")}

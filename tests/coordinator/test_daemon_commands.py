@@ -37,6 +37,7 @@ from whesl.wire.messages import (
 
 
 class TestCommandLine:
+    @pytest.mark.costly
     def test_coordinator(self, home: Path) -> None:
         assert whesl("coordinator", "status").returncode == 1
         assert json.loads(whesl("coordinator", "status", "--json").stdout) == {"running": False}
@@ -163,6 +164,7 @@ class TestCommandLine:
             follower.terminate()
             follower.wait()
 
+    @pytest.mark.costly
     def test_nodes(self, home: Path) -> None:
         assert "no node" in whesl("nodes").stdout
         assert whesl("nodes", "add", "n7", "--reason", "flaky", "--hours", "2").returncode == 0

@@ -24,6 +24,7 @@ def one(detection: str = "EXIT ANY", step: str = "NODE.REPLACE", header: str = H
 
 @given(specifications())
 @settings(max_examples=60, deadline=None)
+@pytest.mark.costly
 def test_nothing_is_left_out(text: str) -> None:
     spec = spec_of(text)
     for exception, item in zip(spec.exceptions, explain(spec), strict=True):

@@ -296,6 +296,7 @@ def test_what_sheds_its_environment_is_gone_before_the_next_attempt(bench: Bench
     assert before == after, "it lives on beside the next attempt"
 
 
+@pytest.mark.costly
 def test_a_hang_is_raised_with_the_stacks_of_what_hung(bench: Bench) -> None:
     rules = bench.rules(
         """\

@@ -109,6 +109,7 @@ def test_moving_off_an_exceeded_quota(tmp_path: Path, mounted: Mount) -> None:
     assert leftovers(bed.old, bed.new) == []
 
 
+@pytest.mark.costly
 def test_killed_anywhere_on_a_full_tmpfs(tmp_path: Path, mounted: Mount) -> None:
     small = mounted(tmpfs(tmp_path / "small", MIB))
     number = 0

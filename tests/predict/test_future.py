@@ -26,6 +26,7 @@ FITTED: dict[str, Callable[[History], Predictor]] = {
 
 
 @pytest.mark.parametrize("name", FITTED)
+@pytest.mark.costly
 def test_events_one_at_a_time_and_all_at_once(name: str) -> None:
     """The last of these histories contains the future of all earlier questions, and does not use it."""
     machine = DAILY if name == "ffp" else MACHINE

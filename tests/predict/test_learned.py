@@ -73,6 +73,7 @@ def test_it_finds_what_survival_cannot(model: learned.LearnedPredictor) -> None:
     assert measures.calibration(answers, failed).error < 0.04
 
 
+@pytest.mark.costly
 def test_compiled_and_direct_answers_agree(model: learned.LearnedPredictor) -> None:
     whole = model.observe(MACHINE)
     generator = np.random.default_rng(0)

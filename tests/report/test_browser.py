@@ -77,6 +77,7 @@ def test_a_mark_leads_to_its_exception(browser: Browser, tmp_path: Path) -> None
     assert browser.complaints() == []
 
 
+@pytest.mark.costly
 def test_on_paper(browser: Browser, tmp_path: Path) -> None:
     """What is folded on a screen cannot be unfolded on paper: evidence is printed."""
     path = tmp_path / "many.html"

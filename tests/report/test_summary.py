@@ -210,6 +210,7 @@ def test_the_end_of_a_task_that_nobody_was_left_to_tell_of() -> None:
     assert of(result) == [("17", "its batch host n01 is lost: refused: no")]
 
 
+@pytest.mark.costly
 def test_of_very_many_tasks_those_are_shown_to_which_something_happened() -> None:
     """A table of 20,000 rows took 40 s to print, and nobody read it; --json and --html have all of them."""
     file = io.StringIO()

@@ -132,6 +132,7 @@ VARIABLES = {
     more=st.fixed_dictionaries({}, optional=VARIABLES),
 )
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.costly
 def test_what_it_settles_itself_is_what_the_launcher_would_say(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], base: dict[str, str], more: dict[str, str]
 ) -> None:

@@ -189,6 +189,7 @@ def test_the_run_ends_well_and_leaves_nothing_open(run: Run) -> None:
     assert run_as(STRANGER, lambda: reached_of(names)) == []
 
 
+@pytest.mark.costly
 def test_every_file_has_the_mode_that_is_promised(run: Run) -> None:
     """After real runs of all that writes: 0700, and 0600 for what is no program; also where umask is 0."""
     assert run.finish() == 0

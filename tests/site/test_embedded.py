@@ -43,6 +43,7 @@ def whesl(tmp_path: Path) -> Iterator[Whesl]:
     run("local", "stop")
 
 
+@pytest.mark.costly
 def test_jobs_of_a_local_cluster_take_the_nodes_of_least_risk(whesl: Whesl, tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     publish(path, "n01", "n03")

@@ -178,6 +178,7 @@ def generated(draw: st.DrawFn) -> dict[str, Any]:
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(generated())
+@pytest.mark.costly
 def test_generated_studies_expand_as_maestro_does(content: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as name:
         path = write(Path(name), content)

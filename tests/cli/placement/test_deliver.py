@@ -23,6 +23,7 @@ steps = ['EDAC MC<*>: <*> CE <*>', 'mce: [Hardware Error]: Machine check events 
 
 
 @pytest.mark.skipif("." in NODE, reason="a chain knows nodes without their domain")
+@pytest.mark.costly
 def test_a_chain_in_the_log_makes_the_task_write_and_run_again(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     (tmp_path / "chains.toml").write_text(CHAINS)

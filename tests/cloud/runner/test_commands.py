@@ -192,6 +192,7 @@ def test_what_is_wrong_is_said_before_anything_is_started(
     assert not (home.place / "r" / "journal.db").exists()
 
 
+@pytest.mark.costly
 def test_without_a_cloud_a_stage_that_the_cluster_cannot_run_is_refused(home: Home) -> None:
     """Such a run once waited to its deadline, and named what a cloud that is not there would cost."""
     flow = home.place / "gpu.toml"

@@ -19,6 +19,7 @@ LANL = DATA / "lanl" / "LA-UR-05-7318-failure-data-1996-2005.csv.xz"
 
 
 @real
+@pytest.mark.costly
 def test_lanl() -> None:
     loaded = read(LANL, system="18")
     assert loaded.lines == 23739

@@ -80,6 +80,7 @@ def test_fluxs_event_log(tmp_path: Path) -> None:
         assert int(chances.argmax()) == 1
 
 
+@pytest.mark.costly
 def test_a_cluster_without_accounting_or_without_the_command_is_told(tmp_path: Path) -> None:
     for name in ("sinfo", "sacctmgr", "sacct"):
         path = tmp_path / name
