@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from tests.cloud.samples import PRICES
 from whesl.cli.cloud.plan import plan
+from whesl.cli.cloud.plan import prices as print_prices
 from whesl.cloud import plan_inputs as planning
 from whesl.cloud import prices
 from whesl.cloud.core.records import HOUR, Domain, FreeForecast, Measurement, Profile
@@ -158,6 +159,12 @@ def test_spot_prices_of_today_are_put_into_a_file() -> None:
     assert prices.parse(text, "p").platform("a").spot == 0.25
     assert "0.3" not in text and "2026-02-02" in text
     assert prices.with_spot(SPOT, {"b": 1.0}, "") == SPOT
+
+
+def test_a_site_that_would_not_be_asked_is_refused(tmp_path: Path) -> None:
+    """It was passed over, also where there is no such file."""
+    result = CliRunner().invoke(print_prices, ["--site", str(tmp_path / "nowhere.toml")])
+    assert isinstance(result.exception, UsageError) and "--spot" in result.exception.message
 
 
 def test_without_a_spot_price_there_is_no_spot_plan(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def test_measure_then_run(home: Home) -> None:
         assert not path.exists() or path.read_bytes() == content
     shown = home.whesl("status", str(place))
     assert shown.returncode == 0 and "tasks done" in shown.stdout
+    assert f"cost {found['cost']:.2f} {found['currency']};" in shown.stdout and found["currency"] == "USD"
     told = [
         json.loads(line)["kind"] for line in home.whesl("events", "--json", str(place)).stdout.splitlines()
     ]

@@ -94,7 +94,12 @@ def measure(
         now = time.time()
         part = measurement_sample.part(flow, kinds, share, now, seconds)
         limits = Limits(
-            retries=site.retries, platforms=listed, spot=site.cloud.spot, strict=True, stop=now + seconds
+            retries=site.retries,
+            platforms=listed,
+            currency=priced.currency,
+            spot=site.cloud.spot,
+            strict=True,
+            stop=now + seconds,
         )
         with runs.nothing_left(place):
             runs.begin(place, part.workflow, part.initial, limits, site)
@@ -116,7 +121,9 @@ def measure(
     for line in estimates(complete(flow, found, kinds)):
         click.echo(f"note: {line}", err=True)
     click.echo(
-        f"{target}: {len(found.measurements)} entries, {found.sampled} tasks, cost {found.cost:.2f}", err=True
+        f"{target}: {len(found.measurements)} entries, {found.sampled} tasks,"
+        f" cost {found.cost:.2f} {runs.setup_of(place).limits.currency}",
+        err=True,
     )
     return 0 if found.measurements else status
 

@@ -10,7 +10,7 @@ import click
 
 from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE, out_option, seed_option
-from whesl.model.errors import WheslError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,6 +116,8 @@ def prices(spot: bool, given: Path | None, site_file: Path | None) -> None:
     from whesl.cloud import prices as files
     from whesl.cloud.input_errors import read_text
 
+    if site_file is not None and not spot:
+        raise UsageError("--site says which cloud --spot asks", hint="add --spot, or leave --site out")
     text = files.default_text() if given is None else read_text(given)
     if spot:
         from whesl.cloud.providers.port import Market

@@ -124,6 +124,7 @@ def run(
             retries=site.retries,
             budget=budget,
             platforms=chosen.platforms if site.cloud.provider else (),
+            currency=case.prices.currency,
             spot=site.cloud.spot,
             again=site.again,
             rules=tuple(str(path.resolve()) for path in (*rules, *map(Path, site.rules))),
@@ -142,10 +143,11 @@ def run(
             click.echo(f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; {said}", err=True)
             return carry(place, in_json=in_json)
     compare(place, lambda: read(workflow))
-    if budget is not None and budget != (begun := runs.setup_of(place).limits.budget):
+    begun = runs.setup_of(place).limits
+    if budget is not None and budget != begun.budget:
         click.echo(
             f"note: the run in {place} goes on with the budget that it was begun with:"
-            f" {'none' if begun is None else f'{begun:.2f}'}",
+            f" {'none' if begun.budget is None else f'{begun.budget:.2f} {begun.currency}'}",
             err=True,
         )
     return carry(place, in_json=in_json)

@@ -103,7 +103,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What a run may do.
 
     ``retries``: times that a task whose command failed is run again; ``losses``: executors that it may lose.
-    ``platforms``: of the cloud, with their prices; ``spot``: whether spot instances are asked for.
+    ``platforms``: of the cloud, with their prices in ``currency``. ``spot``: spot instances are asked for.
     ``again``: seconds until a copy or a call that failed is repeated. ``rules``: files of ESL for all tasks.
     ``strict``: an instance only takes tasks of stages that ask for its type. ``stop``: when the run is ended,
     whatever is done, seconds since the epoch.
@@ -113,6 +113,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     losses: int = 10
     budget: float | None = None
     platforms: tuple[Platform, ...] = ()
+    currency: str = ""
     spot: bool = False
     again: float = 10.0
     rules: tuple[str, ...] = ()

@@ -27,13 +27,17 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunStarted(Record, frozen=True, kw_only=True):
-    """The run's first record. ``run`` names it in all tokens; ``content`` is the workflow's digest."""
+    """The run's first record. ``run`` names it in all tokens; ``content`` is the workflow's digest.
+
+    ``currency`` is that of the budget and of all prices.
+    """
 
     run: str
     workflow: str
     content: str
     deadline: float
     budget: float | None = None
+    currency: str = ""
 
 
 class Scaled(Record, frozen=True, kw_only=True):

@@ -238,6 +238,7 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
         content=content,
         deadline=setup.initial.deadline,
         budget=setup.limits.budget,
+        currency=setup.limits.currency,
     )
     records = [started, *found]
     journal.append_many([(r.NAMES[type(one)], one) for one in records], now)

@@ -24,7 +24,7 @@ class StageSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run. Times in seconds since the epoch, hours of nodes, costs in the prices' currency.
+    """A run. Times in seconds since the epoch, hours of nodes, costs in ``currency``, the prices'.
 
     ``carried``: whether a runner carries it out now, as far as can be told.
     """
@@ -49,6 +49,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     cloud_hours: float
     cost: float
     budget: float | None
+    currency: str
     copied: int
     troubles: dict[str, str]
 
@@ -112,6 +113,7 @@ def summary(state: RunState, now: float, *, carried: bool = False) -> Summary:
         cloud_hours=hours[Domain.CLOUD],
         cost=state.cost(now),
         budget=started.budget if started else None,
+        currency=started.currency if started else "",
         copied=state.copied,
         troubles=dict(state.troubles),
     )
@@ -133,8 +135,9 @@ def lines(found: Summary, now: float) -> list[str]:
     if found.expected is not None and not found.ended:
         late = _duration(max(0.0, found.expected - found.deadline))
         said.append(f"  the deadline will likely be missed, by {late} or more")
-    cost = f"  cost {found.cost:.2f}" + (f" of {found.budget:.2f}" if found.budget is not None else "")
-    said.append(f"{cost}; node-hours {found.cluster_hours:.2f} cluster, {found.cloud_hours:.2f} cloud")
+    budget = f" of {found.budget:.2f}" if found.budget is not None else ""
+    cost = f"cost {found.cost:.2f}{budget} {found.currency}".rstrip()
+    said.append(f"  {cost}; node-hours {found.cluster_hours:.2f} cluster, {found.cloud_hours:.2f} cloud")
     width = max((len(stage.stage) for stage in found.stages), default=5)
     said.append(f"  {'STAGE':<{width}} {'TASKS':>7} {'DONE':>7} {'RUNS':>6} {'CLUSTER':>8} {'CLOUD':>7}")
     for one in found.stages:
