@@ -24,6 +24,7 @@ from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner import summary
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.state import RunState
+from whesl.journal import JournalError
 from whesl.local import daemons
 from whesl.local.adapter import LocalScheduler
 from whesl.local.cluster_directory import Cluster as LocalCluster
@@ -50,6 +51,23 @@ def test_both_sides(tmp_path: Path, cluster: LocalCluster) -> None:
     assert where == {Domain.HPC, Domain.CLOUD}
     assert state.cost(time.time()) > 0
     assert isinstance(world.records()[0], r.RunStarted)
+
+
+def test_a_run_that_breaks_off_leaves_its_executors_and_nothing_else(
+    tmp_path: Path, cluster: LocalCluster
+) -> None:
+    """The provider's server stayed when nothing could be written down any more; the next run goes on."""
+    world = World(tmp_path, cluster, nodes=1, instances=1, width=3, seconds=0.3, backup=False)
+
+    def notify(record: r.Record) -> None:
+        if isinstance(record, r.Assigned):
+            raise JournalError("no room", reason="full")
+
+    with pytest.raises(JournalError):
+        runs.carry_out(world.place, made=world.sides(), notify=notify)
+    instances = LocalCluster(str(world.place / "instances" / "cluster"))
+    until(lambda: daemons.server_pid(instances) is None, "the provider's server ends", PATIENCE)
+    world.right(run(world))
 
 
 def test_the_runner_is_killed_again_and_again(tmp_path: Path, cluster: LocalCluster) -> None:

@@ -172,27 +172,25 @@ def carry_out(
             if state.ended is not None:
                 return state
             both = made or sides(setup.site, directory, setup.run, setup.limits.platforms)
-            if state.started is None:
-                try:
+            try:
+                if state.started is None:
                     _start(setup, state, both, journal)
-                except WheslError:
-                    _let_go(both)
-                    raise
-            core = Core(state, setup.limits, setup.initial, tuple(both))
-            shell = Shell(
-                core,
-                journal,
-                both,
-                scratch=directory / "private" / "scratch",
-                poll=setup.site.poll,
-                again=setup.site.again,
-                notify=notify,
-                stop=(directory / STOP).exists,
-            )
-            shell.run()
-            _unpacked(state, both)
-            _tidy(state, both)
-            _let_go(both)
+                core = Core(state, setup.limits, setup.initial, tuple(both))
+                shell = Shell(
+                    core,
+                    journal,
+                    both,
+                    scratch=directory / "private" / "scratch",
+                    poll=setup.site.poll,
+                    again=setup.site.again,
+                    notify=notify,
+                    stop=(directory / STOP).exists,
+                )
+                shell.run()
+                _unpacked(state, both)
+                _tidy(state, both)
+            finally:
+                _let_go(both)
             return state
     finally:
         takeover_lock.release(lock)

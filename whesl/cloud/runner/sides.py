@@ -54,7 +54,7 @@ class Side(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what runs here for the run's sake, when it has ended."""
+        """Let go of what runs here for the runner's sake; executors go on."""
         ...
 
 
