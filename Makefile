@@ -41,7 +41,7 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml
 	@# By uv in a quarter of pip's time; by pip where uv cannot be had, or reaches no index (it reads no pip.conf).
 	@# What is never imported is never compiled: half a minute less.
 	$(PIP) uv && $(BIN)/uv pip install --quiet --no-cache --python $(BIN)/python --editable '.[dev]' || \
-	  $(PIP) --editable '.[dev]'
+	  { echo "uv could not make the environment; pip does"; $(PIP) --editable '.[dev]'; }
 	@touch $@
 
 demo: $(VENV)/.demo ## a real study with real faults, recovered in place (no root, under 90 s)
