@@ -121,7 +121,9 @@ class LocalScheduler:
     def lift_hold(self, record: JobRecord) -> None:
         """Let a job start now that waits only because it was requeued."""
         if record.state is JobState.PENDING and record.restarts and record.reason.startswith("BeginTime"):
-            self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
+            # Refused where it has begun since the look. Who lifts holds looks again and again.
+            with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+                self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
 
     def annotate(self, job_id: str, comment: str) -> None:
         """Write a comment behind the token's mark."""
