@@ -143,8 +143,7 @@ def run(
             click.echo(f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; {said}", err=True)
             return carry(place, in_json=in_json)
     compare(place, lambda: read(workflow))
-    begun = runs.setup_of(place).limits
-    if budget is not None and budget != begun.budget:
+    if budget is not None and budget != (begun := runs.setup_of(place).limits).budget:
         click.echo(
             f"note: the run in {place} goes on with the budget that it was begun with:"
             f" {'none' if begun.budget is None else f'{begun.budget:.2f} {begun.currency}'}",

@@ -166,34 +166,30 @@ def carry_out(
         lock = takeover_lock.take(str(directory / "lock"), takeover_lock.owned())
     except takeover_lock.HeldError as error:
         raise RefusedError(f"another process carries {directory} out: {error.message}") from None
-    try:
-        with Journal(directory / "journal.db") as journal:
-            state = fold(setup.workflow, journal.read())
-            if state.ended is not None:
-                return state
-            both = made or sides(setup.site, directory, setup.run, setup.limits.platforms)
-            try:
-                if state.started is None:
-                    _start(setup, state, both, journal)
-                core = Core(state, setup.limits, setup.initial, tuple(both))
-                shell = Shell(
-                    core,
-                    journal,
-                    both,
-                    scratch=directory / "private" / "scratch",
-                    poll=setup.site.poll,
-                    again=setup.site.again,
-                    notify=notify,
-                    stop=(directory / STOP).exists,
-                )
-                shell.run()
-                _unpacked(state, both)
-                _tidy(state, both)
-            finally:
-                _let_go(both)
+    with contextlib.ExitStack() as leaving:
+        leaving.callback(takeover_lock.release, lock)
+        journal = leaving.enter_context(Journal(directory / "journal.db"))
+        state = fold(setup.workflow, journal.read())
+        if state.ended is not None:
             return state
-    finally:
-        takeover_lock.release(lock)
+        both = made or sides(setup.site, directory, setup.run, setup.limits.platforms)
+        leaving.callback(_let_go, both)
+        if state.started is None:
+            _start(setup, state, both, journal)
+        shell = Shell(
+            Core(state, setup.limits, setup.initial, tuple(both)),
+            journal,
+            both,
+            scratch=directory / "private" / "scratch",
+            poll=setup.site.poll,
+            again=setup.site.again,
+            notify=notify,
+            stop=(directory / STOP).exists,
+        )
+        shell.run()
+        _unpacked(state, both)
+        _tidy(state, both)
+        return state
 
 
 def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Journal) -> None:
