@@ -63,8 +63,8 @@ def result_of(started: tuple[int, int]) -> Any:
 
 
 @contextmanager
-def crowd(user: int, connect: Callable[[], list[Any]]) -> Iterator[None]:
-    """Keep open for the block what ``connect`` opens and returns, in another user's child.
+def crowd(user: int, size: int, connect: Callable[[], list[Any]]) -> Iterator[None]:
+    """Keep open for the block what ``connect`` opens and returns, ``size`` in all, in another user's child.
 
     The error of a child that fails is raised before the block: nothing waits for it.
     """
@@ -83,7 +83,7 @@ def crowd(user: int, connect: Callable[[], list[Any]]) -> Iterator[None]:
             yield
         finally:
             os.write(release[1], b"x")
-    result_of(started)
+    assert result_of(started) == size
     for descriptor in (ready[0], *release):
         os.close(descriptor)
 

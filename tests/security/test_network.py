@@ -32,6 +32,7 @@ from whesl.wire.messages import WIRE_VERSION, Command, Envelope, Query, encode
 
 PATIENCE = 60.0
 CROWD = 400  # connections of a stranger at once
+KNOCKERS = 40
 
 
 class Ping(msgspec.Struct, tag="ping"):
@@ -243,7 +244,7 @@ def test_a_crowd_of_strangers_does_not_keep_the_user_from_its_coordinator(
         silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(CROWD)]
         context = zmq.Context()
         knockers = []
-        for number in range(40):
+        for number in range(KNOCKERS):
             own = KeyPair.generate()
             knocker = context.socket(zmq.DEALER)
             knocker.linger, knocker.reconnect_ivl = 0, 1
@@ -256,7 +257,7 @@ def test_a_crowd_of_strangers_does_not_keep_the_user_from_its_coordinator(
         return [*silent, *knockers]
 
     before = health(whesl_home)
-    with crowd(STRANGER, connect):
+    with crowd(STRANGER, CROWD + KNOCKERS, connect):
         for number in range(10):
             assert request(whesl_home, mark(f"n{number}", f"c{number}"), PATIENCE).ok
         during = health(whesl_home)
@@ -291,7 +292,7 @@ def test_more_strangers_than_descriptors(coordinator: Endpoint, whesl_home: Path
     admitted.connect(f"tcp://127.0.0.1:{endpoint.port}", endpoint.public_key)
     until(lambda: admitted.events() or admitted.connected, "connection")
     address = ("127.0.0.1", endpoint.port)
-    with crowd(STRANGER, lambda: [socket.create_connection(address) for _ in range(300)]):
+    with crowd(STRANGER, 300, lambda: [socket.create_connection(address) for _ in range(300)]):
         for number in range(1, 6):
             said = mark(f"n{number}", f"c{number}")
             assert admitted.send(encode(Envelope(WIRE_VERSION, "cli-there", "i", number, said)))
