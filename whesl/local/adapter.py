@@ -121,7 +121,6 @@ class LocalScheduler:
     def lift_hold(self, record: JobRecord) -> None:
         """Let a job start now that waits only because it was requeued."""
         if record.state is JobState.PENDING and record.restarts and record.reason.startswith("BeginTime"):
-            # Refused where it has begun since the look. Who lifts holds looks again and again.
             with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
                 self._ask(protocol.UpdateJob(job=record.id, begin=time.time()), protocol.Done)
 

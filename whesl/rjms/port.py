@@ -134,7 +134,10 @@ class LiftsHold(Protocol):
     """What a scheduler also offers that makes a job wait before it runs again."""
 
     def lift_hold(self, record: JobRecord) -> None:
-        """Let a job start now that waits only because it was requeued; any other is left alone."""
+        """Let a job start now that waits only because it was requeued; any other is left alone.
+
+        It raises nothing: the job may have begun since the look, and each look calls it again.
+        """
         ...
 
 
