@@ -108,7 +108,7 @@ class Page:
         return iter(self.registered()[0])
 
     def registered(self) -> tuple[list[Slot], int]:
-        """Return those, and how many ranks have ended and left no part of this checkpoint: each is in one."""
+        """Return what ``ranks`` yields, and how many ranks ended without a part: each is in one of both."""
         slots = list(self._slots())
         ranks = [slot for slot in slots if slot.state is not SlotState.FINISHED]
         return ranks, len(slots) - len(ranks)
