@@ -9,7 +9,8 @@ as none.
 
 Each detector raises once for what it saw and then re-arms only on new evidence: a window starts empty, a
 timer that ran out waits for the next sign of life or the next attempt, a full disk or a lost node has to be
-seen well again.
+seen well again. What is raised uses up all lines of its exception: a line raises an exception once, whichever of
+its detections it is in, and their windows start empty.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class Detectors:
         self._kinds: list[Kind] = []
         self._detectors: dict[str, Detector] = {}
         self._readers: dict[Pattern, list[Detector]] = {}
+        # Which lines were used up last: the offset, by exception and file.
+        self._used_up: dict[str, dict[str, int]] = {}
         for exception in spec.exceptions_of(task):
             for index, detection in enumerate(exception.detections):
                 self._kinds.append(detection)
@@ -85,6 +88,7 @@ class Detectors:
         self._advance(now)
         self._paused = False
         self._bytes_before = self._bytes
+        self._used_up.clear()
         for detector in self._detectors.values():
             detector.start(self._observed)
 
@@ -106,9 +110,14 @@ class Detectors:
         seen = Seen(pattern=pattern, place=(file, match.line_offset), evidence=evidence)
         found = []
         for detector in self._readers.get(pattern, ()):
+            used_up = self._used_up.get(detector.exception, {})
+            if not detector.timed and used_up.get(file) == match.line_offset:
+                continue
             complete = detector.line(sources, seen, now, self._observed)
             if complete:
                 found.append(Detected(exception=detector.exception, evidence=complete))
+                self._used_up[detector.exception] = {**used_up, file: match.line_offset}
+                self._start_windows(detector.exception)
         return found
 
     def output(self, count: int, now: float) -> None:
@@ -216,6 +225,7 @@ class Detectors:
             "paused": self._paused,
             "bytes": self._bytes,
             "bytes_before": self._bytes_before,
+            "used_up": self._used_up,
         }
 
     def restore(self, state: dict[str, Any], now: float) -> None:
@@ -226,6 +236,13 @@ class Detectors:
                 detector.restore(kept, self._observed)
         self._paused = state["paused"]
         self._bytes, self._bytes_before = state["bytes"], state["bytes_before"]
+        self._used_up = {name: dict(lines) for name, lines in state["used_up"].items()}
+
+    def _start_windows(self, exception: str) -> None:
+        """Forget the lines that were seen of an exception; its timers run on, as the program may do."""
+        for detector in self._detectors.values():
+            if detector.exception == exception and not detector.timed:
+                detector.start(self._observed)
 
     def _ask(self, asked: Callable[[Detector], Found]) -> list[Detected]:
         """Return what the detectors raise, in the order of the specification."""

@@ -7,11 +7,13 @@ counting starts anew. A y may become a z in the same way, but no chain returns t
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import msgspec
 
 from whesl.esl.detections.external_and_counted import CountDetection
 from whesl.esl.spec import Spec
-from whesl.model.evidence import History
+from whesl.model.evidence import Detected, History
 from whesl.model.workflow import Task
 
 
@@ -65,6 +67,18 @@ def transform(spec: Spec, task: Task, history: History, exception: str, now: flo
             )
         origins.append(name)
         name = target
+
+
+def is_its_end(found: Detected, raised: Set[str]) -> bool:
+    """Whether an exception is nothing but the end of an attempt that goes on after its exceptions.
+
+    A run ends the attempt at the line, so that its exit is never judged: one trouble, counted once.
+
+    Args:
+        found: the detector's word.
+        raised: what the same attempt's detectors have raised before.
+    """
+    return found.evidence[-1].kind == "exit" and found.exception in raised
 
 
 def _rules(spec: Spec, task: Task, name: str) -> list[tuple[str, str, CountDetection]]:

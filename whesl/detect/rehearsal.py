@@ -3,7 +3,8 @@
 A log has no clock. So what depends on time is not judged: timers (HANG, SILENCE, PROGRESS) do not run, and
 every ``WITHIN`` counts as kept. What is no part of an output (nodes, disks, job exceptions) is not judged
 either. As with ``whesl exec --observe`` the log goes on after an exception; in a run whose exceptions are
-recovered, each one ends its attempt.
+recovered, each one ends its attempt. What a line means to an exception is the same in all three
+(``Detectors``, ``transform``).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 
 from whesl.detect.compressed_logs import opened
 from whesl.detect.core import Detectors
-from whesl.detect.exception_transformation import transform
+from whesl.detect.exception_transformation import is_its_end, transform
 from whesl.detect.matcher import Match, Matcher, compile_patterns
 from whesl.esl.detections.base import Pattern, Source
 from whesl.esl.spec import Spec
@@ -86,6 +87,7 @@ class Rehearsal:
         self._history = History()
         self._occurrences: list[Occurrence] = []
         self._counts: dict[str, int] = {}
+        self._seen: set[str] = set()  # before counting
         self._bytes = self._lines = 0
         self._alive: dict[tuple[str, Pattern], tuple[int, int]] = {
             (exception.name, pattern): (0, 0)
@@ -110,8 +112,10 @@ class Rehearsal:
 
     def ended(self, status: int) -> None:
         """Take the end of the job, with an exit status as a shell gives it."""
+        raised = frozenset(self._seen)
         for detected in self._detectors.exited(status, 0.0):
-            self._raise(detected, "", -1)
+            if not is_its_end(detected, raised):
+                self._raise(detected, "", -1)
 
     def result(self) -> Rehearsed:
         """Return what was found so far."""
@@ -181,6 +185,7 @@ class Rehearsal:
     def _raise(self, detected: Detected, path: str, line: int) -> None:
         became = transform(self._spec, self._task, self._history, detected.exception, 0.0)
         self._history = became.history
+        self._seen.add(detected.exception)
         number = self._counts[became.exception] = self._counts.get(became.exception, 0) + 1
         if number > KEPT:
             return

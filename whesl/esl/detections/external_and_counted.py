@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from whesl.esl import wording
+from whesl.esl.detections.wording import of_window
 from whesl.esl.detections.base import Kind, Span
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class CountDetection(Kind, frozen=True, kw_only=True, tag="count"):
     def sentence(self) -> str:
         often = f"{wording.times(self.times)}{wording.within(self.within)}"
         return f"{self.exception} has happened {often}: the last one becomes this"
+
+    def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
+        return of_window(self.within)
 
     def counted(self) -> str:
         return self.exception

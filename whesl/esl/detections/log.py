@@ -76,7 +76,7 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
         return text + (f", {self.times} times{within}" if self.times > 1 or within else "")
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
-        return f"WITHIN {self.within:g} s, which is taken as kept" if self.within is not None else ""
+        return wording.of_window(self.within)
 
     def reads(self) -> Reads:
         return Reads(self.source, self.patterns)

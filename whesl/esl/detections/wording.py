@@ -19,6 +19,11 @@ def of_timer(timeout: float, warmup: float) -> str:
     return f"{seconds(timeout)}{start}"
 
 
+def of_window(within: float | None) -> str:
+    """Return what a log without a clock cannot say of ``WITHIN``, an empty string where there is none."""
+    return "" if within is None else f"WITHIN {within:g} s, which is taken as kept"
+
+
 def of_source(source: Source) -> str:
     """Return where is looked."""
     return f"the file {source.path}" if source.path is not None else _SUBJECTS[source.stream]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.detect.exception_transformation import Transformed, transform
+from whesl.detect.exception_transformation import Transformed, is_its_end, transform
 from whesl.esl.spec import Entity, ExceptionSpec
 from whesl.isolator.core.state import State
 from whesl.isolator.core.transition_context import Transition
@@ -188,6 +188,11 @@ def transformed(state: State, found: Detected, now: float) -> Transformed:
 
 def observe(transition: Transition, found: Detected) -> None:
     """Observe mode: say once per attempt and exception what would have been done, and touch nothing."""
+    state = transition.state
+    before = (raised for raised in state.raised if raised.attempt == state.attempt)
+    if is_its_end(found, {name for item in before for name in (item.exception, *item.transformed_from)}):
+        transition.drop(found)
+        return
     became = transformed(transition.state, found, transition.now)
     name = became.exception
     if name in transition.state.observed:
