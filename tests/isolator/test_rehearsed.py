@@ -17,7 +17,6 @@ from whesl.esl.detections.kinds import Detection
 from whesl.esl.detections.log import LogDetection, Require
 from whesl.esl.spec import ExceptionSpec
 from whesl.isolator.core.events_and_commands import AttemptExited, Detections
-from whesl.records import isolator as records
 
 STDOUT = Source(stream=Stream.STDOUT)
 WORDS = ("red", "green", "blue", "red green", "green blue", "red green blue", "nothing", "")
@@ -38,6 +37,7 @@ LOGS = st.builds(
     st.integers(1, 3),
     st.sampled_from(Require),
 )
+
 
 @st.composite
 def rules(draw: st.DrawFn, names: tuple[str, ...]) -> tuple[ExceptionSpec, ...]:
@@ -122,7 +122,7 @@ def written(path: Path, lines: list[str]) -> Path:
 def test_a_rehearsal_and_a_run_raise_the_same(
     tmp_path: Path, specs: tuple[ExceptionSpec, ...], lines: list[str]
 ) -> None:
-    """Whatever the patterns, windows and counts of an exception are: each time it ends the attempt in a run."""
+    """Whatever its patterns, windows and counts are: in a run the exception ends the attempt each time."""
     run = reality(specs, lines, tmp_path / "run.out", observe=False)
     assert rehearsed(specs, written(tmp_path / "job.out", lines)) == raised(run)
 

@@ -9,8 +9,8 @@ as none.
 
 Each detector raises once for what it saw and then re-arms only on new evidence: a window starts empty, a
 timer that ran out waits for the next sign of life or the next attempt, a full disk or a lost node has to be
-seen well again. What is raised uses up all lines of its exception: a line raises an exception once, whichever of
-its detections it is in, and their windows start empty.
+seen well again. What is raised uses up all lines of its exception: a line raises an exception once, whichever
+of its detections it is in, and their windows start empty.
 """
 
 from __future__ import annotations

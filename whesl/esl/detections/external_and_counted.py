@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from whesl.esl import wording
-from whesl.esl.detections.wording import of_window
 from whesl.esl.detections.base import Kind, Span
+from whesl.esl.detections.wording import of_window
 
 if TYPE_CHECKING:
     from whesl.esl.language.detection_checks import DetectionCheck
