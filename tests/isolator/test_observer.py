@@ -15,6 +15,8 @@ from whesl.isolator.task.taskdir import First, Job, Stream, TaskDir
 from whesl.journal import Clock
 from whesl.model.configuration_changes import Configuration
 
+BEGAN = 1000.0
+
 
 class Watched:
     """A task's log with a line of an earlier one in it, and observers of it."""
@@ -66,7 +68,7 @@ def test_what_is_printed_before_the_detectors_are_there_is_seen(watched: Watched
     observer.prepare(1, Configuration())
     watched.say("bad early")
     assert observer.fileno() is None
-    observer.watch(Configuration())
+    observer.watch(Configuration(), BEGAN)
     assert lines(observer) == ["bad early"]
 
 
@@ -74,7 +76,7 @@ def test_an_isolator_killed_before_that_loses_nothing(watched: Watched) -> None:
     watched.observer().prepare(1, Configuration())
     watched.say("bad early")
     restarted = watched.observer()
-    restarted.take_up(1, Configuration())
+    restarted.take_up(1, Configuration(), BEGAN)
     assert lines(restarted) == ["bad early"]
 
 
@@ -82,17 +84,17 @@ def test_a_start_that_was_done_for_it_is_not_measured_again(watched: Watched) ->
     watched.job = msgspec.structs.replace(watched.job, first=First(sizes={str(watched.log): 0}))
     observer = watched.observer()
     observer.prepare(1, Configuration())
-    observer.watch(Configuration())
+    observer.watch(Configuration(), BEGAN)
     assert lines(observer) == ["bad before"]
 
 
 def test_later_attempts_are_watched_from_before_their_start(watched: Watched) -> None:
     observer = watched.observer()
     observer.prepare(1, Configuration())
-    observer.watch(Configuration())
+    observer.watch(Configuration(), BEGAN)
     watched.say("bad once")
     assert lines(observer) == ["bad once"]
     observer.prepare(2, Configuration())
     watched.say("bad again")
-    observer.watch(Configuration())
+    observer.watch(Configuration(), BEGAN)
     assert lines(observer) == ["bad again"]

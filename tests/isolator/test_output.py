@@ -59,7 +59,7 @@ def test_the_system_s_word_counts_as_the_log_s_next_line(small: Path) -> None:
     outputs = Outputs(stdout=str(log), stderr=str(log))
     disk_full = exception("FULL", detections=(log_detection("No space left"),))
     other = exception("OTHER", detections=(log_detection("segmentation fault"),))
-    (found,) = attempt_output_destination.lost_lines(job(log, disk_full, other), outputs, 1.0)
+    (found,) = attempt_output_destination.lost_lines(job(log, disk_full, other), outputs, 1.0, 0.5)
     assert found.exception == "FULL"
     assert "could not be written" in found.evidence[0].detail
 
@@ -68,7 +68,7 @@ def test_a_log_with_room_says_nothing_of_itself(tmp_path: Path) -> None:
     log = tmp_path / "log"
     disk_full = exception("FULL", detections=(log_detection("No space left"),))
     outputs = Outputs(stdout=str(log), stderr=str(log))
-    assert attempt_output_destination.lost_lines(job(log, disk_full), outputs, 1.0) == []
+    assert attempt_output_destination.lost_lines(job(log, disk_full), outputs, 1.0, 0.5) == []
 
 
 def test_the_next_attempt_s_output_goes_where_there_is_room(small: Path, tmp_path: Path) -> None:

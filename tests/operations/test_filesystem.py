@@ -461,6 +461,8 @@ def test_dependents_find_what_they_name(bed: Bed, tmp_path: Path) -> None:
     path_map = PathMap().with_rule(str(bed.old), str(bed.new)).with_rule(str(bed.new), str(third))
     (bed.new / "w").mkdir()
     (bed.new / "w/out").write_bytes(b"newer")
+    os.utime(bed.new / "w", (bed.end, bed.end))
+    os.utime(bed.new / "w/out", (bed.end, bed.end))
     named = [str(bed.old / name) for name in ("w/out", "elsewhere", "dependent")]
     report = prepare_dependent(path_map, named, "w/dependent")
     assert report.linked == 3

@@ -21,12 +21,12 @@ from whesl.operations.relocation.mirror_plan import (
     resolve,
 )
 
-STOPPED = 1000.0
+WELL_UNTIL = 1000.0
 POLICY: dict[str, Any] = {
     "old": b"/old",
     "new": b"/new",
     "workspace": (b"w",),
-    "stopped": STOPPED,
+    "well_until": WELL_UNTIL,
     "first_started": 500.0,
     "user": 7,
     "mirrored": ((b"w",),),
@@ -50,9 +50,12 @@ FOREIGN_LINK = entry(Kind.LINK, text=b"/etc/passwd")
     [
         (entry(), None, {}, Decision(Action.LINK, b"/old/w/f")),
         (entry(at=998.0), None, {}, Decision(Action.COPY)),
+        # Its program gave it the time of the original (cp -p, tar), or it was written and renamed.
+        (entry(at=1.0, ctime_ns=int(998e9)), None, {}, Decision(Action.COPY)),
+        (entry(at=1.0, ctime_ns=int(997.9e9)), None, {}, Decision(Action.LINK, b"/old/w/f")),
         (entry(at=997.9), None, {}, Decision(Action.LINK, b"/old/w/f")),
         (entry(), None, {"open_files": frozenset({(b"w", b"f")})}, Decision(Action.COPY)),
-        (entry(at=998.0), None, {"stopped": 0.0}, Decision(Action.LINK, b"/old/w/f")),
+        (entry(at=998.0), None, {"well_until": 0.0}, Decision(Action.LINK, b"/old/w/f")),
         (entry(at=998.0), None, {"copy_unfinished": False}, Decision(Action.LINK, b"/old/w/f")),
         (entry(), OURS, {}, Decision(Action.LEAVE)),
         (entry(at=999.0), OURS, {}, Decision(Action.COPY_OVER, b"/old/w/f")),

@@ -93,9 +93,24 @@ class Detectors:
             detector.start(self._observed)
 
     def matched(
-        self, sources: Sequence[Source], pattern: Pattern, match: Match, file: str, now: float
+        self,
+        sources: Sequence[Source],
+        pattern: Pattern,
+        match: Match,
+        file: str,
+        now: float,
+        since: float = 0.0,
     ) -> list[Detected]:
-        """Take a match in a file that is read for ``sources``; return what it completes."""
+        """Take a match in a file that is read for ``sources``; return what it completes.
+
+        Args:
+            sources: what the file is read for.
+            pattern: what matched.
+            match: where.
+            file: the file's path.
+            now: seconds since the epoch.
+            since: when the line was certainly not there yet, seconds since the epoch; 0: not known.
+        """
         self._advance(now)
         evidence = Evidence(
             kind="log",
@@ -106,6 +121,7 @@ class Detectors:
             file=file,
             offset=match.offset,
             captures=match.captures,
+            since=since,
         )
         seen = Seen(pattern=pattern, place=(file, match.line_offset), evidence=evidence)
         found = []
@@ -160,7 +176,7 @@ class Detectors:
         for timer in self._timers:
             timer.put_off(seconds, self._observed, launching, timer.exception in exceptions)
 
-    def exited(self, code: int, now: float, last_line: str = "") -> list[Detected]:
+    def exited(self, code: int, now: float, last_line: str = "", since: float = 0.0) -> list[Detected]:
         """Take the end of an attempt and return what covers it; timers stop.
 
         Args:
@@ -168,12 +184,15 @@ class Detectors:
                 such a status cannot be told apart from one that was killed.
             now: seconds since the epoch.
             last_line: what was printed last, for the evidence.
+            since: when the attempt was last seen running, seconds since the epoch; 0: not known.
         """
         self._advance(now)
         self._paused = True
         signal = code - 128 if 128 < code < 128 + 65 else None
         detail = f"exit status {code}" + (f" (signal {signal})" if signal is not None else "")
-        evidence = Evidence(kind="exit", time=now, node=self._node, line=last_line, detail=detail)
+        evidence = Evidence(
+            kind="exit", time=now, node=self._node, line=last_line, detail=detail, since=since
+        )
         return self._ask(lambda detector: detector.exited(code, signal, evidence))
 
     def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:

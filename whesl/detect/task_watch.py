@@ -13,7 +13,7 @@ from typing import Any
 
 from whesl.detect.core import Detectors
 from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
-from whesl.detect.tail import READ_SIZE, Chunk, Tailer
+from whesl.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
 from whesl.esl.detections.base import Pattern, Source, Stream
 from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError
@@ -59,7 +59,8 @@ class Watch:
     """All detections of one task over its attempts. Not for use by several threads.
 
     ``detectors`` judge what is read, and are told of all else: the end of an attempt (after ``drain``),
-    nodes, disks, exceptions of the resource manager.
+    nodes, disks, exceptions of the resource manager. ``seen_until``: what the attempt had written by then was
+    read, seconds since the epoch; what is found later was written after it, however late it is read.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Watch:
         *,
         engine: str = "auto",
         offsets: Mapping[str, int] | None = None,
+        began: float | None = None,
         tail: str | None = None,
     ) -> None:
         """Begin to watch. Make it before the attempt starts, since files are read from their present end.
@@ -85,6 +87,7 @@ class Watch:
             now: seconds since the epoch, as in all methods.
             engine: ``auto``, ``hyperscan`` or ``re2``.
             offsets: where to begin instead, by path.
+            began: when the attempt began, where it runs already; seconds since the epoch.
             tail: ``auto`` or ``poll``; by default what WHESL_TAIL says.
 
         Raises PatternError for a pattern that cannot be run, UsageError for a source without a file.
@@ -98,6 +101,7 @@ class Watch:
         self._buffer = bytearray(SKIM_SIZE)
         self._room = memoryview(self._buffer)
         self._matchers: dict[tuple[Pattern, ...], Matcher] = {}
+        self.seen_until = now if began is None else began
         self._open(sources, offsets or {})
 
     def close(self) -> None:
@@ -122,6 +126,7 @@ class Watch:
         found = self._take(self._tailer.read(now, max_bytes), now)
         if not self._tailer.pending:
             found += self.detectors.tick(now)
+            self._all_seen(now)
         return sorted(found, key=lambda detected: detected.order)
 
     def skim(self, now: float) -> bool:
@@ -154,7 +159,12 @@ class Watch:
                     # Signs of life, of which nothing comes.
                     self._judge(reading, matches, now)
                 self.detectors.output(count, now)
+        self._all_seen(now)
         return True
+
+    def _all_seen(self, now: float) -> None:
+        """Note that all of the output was read, but for a file that took the place of one just now."""
+        self.seen_until = max(self.seen_until, now - SAFETY)
 
     def drain(self, now: float) -> list[Detected]:
         """Read to the end what has been written before this call, and judge unfinished lines as they stand.
@@ -187,6 +197,7 @@ class Watch:
         if sources is None:
             sources = {source: r.path for r in self._readings.values() for source in r.sources}
         self.detectors.new_attempt(now)
+        self.seen_until = now
         self._open(sources, offsets or {})
 
     def snapshot(self) -> dict[str, Any]:
@@ -197,6 +208,7 @@ class Watch:
         restart = {path: r.stream.restart_offset for path, r in self._readings.items()}
         return {
             "version": _SNAPSHOT,
+            "seen_until": self.seen_until,
             "detectors": self.detectors.snapshot(),
             "files": self._tailer.state(restart),
             "streams": {path: r.stream.snapshot() for path, r in self._readings.items()},
@@ -209,6 +221,7 @@ class Watch:
         """
         if state["version"] != _SNAPSHOT:
             raise UsageError(f"the detectors' state is of version {state['version']}, not {_SNAPSHOT}")
+        self.seen_until = state["seen_until"]
         self.detectors.restore(state["detectors"], now)
         self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)
         for path, kept in state["streams"].items():
@@ -265,6 +278,11 @@ class Watch:
             detected
             for match in matches
             for detected in self.detectors.matched(
-                reading.sources, reading.matcher.patterns[match.pattern], match, reading.path, now
+                reading.sources,
+                reading.matcher.patterns[match.pattern],
+                match,
+                reading.path,
+                now,
+                self.seen_until,
             )
         ]

@@ -362,7 +362,7 @@ class Daemon:
 
     def _watch_attempt(self, command: StartAttempt) -> None:
         try:
-            self._observer.watch(command.configuration)
+            self._observer.watch(command.configuration, self._state.attempt_started)
         except WheslError as error:
             LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
 
@@ -378,8 +378,9 @@ class Daemon:
             self._pending.append(AttemptExited(attempt=command.attempt, code=UNKNOWN_EXIT, signal=9))
             return
         self._exit_seen = False
+        state = self._state
         try:
-            self._observer.take_up(command.attempt, self._state.configuration)
+            self._observer.take_up(command.attempt, state.configuration, state.attempt_started)
         except WheslError as error:
             LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
         if self._state.phase.value == "launching":

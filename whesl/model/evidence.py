@@ -13,7 +13,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen. Times are seconds since the epoch; offsets are bytes from the file's start.
 
     ``line`` is the line's text (undecodable bytes replaced, cut at 4 KiB). ``captures`` are the regular
-    expression's named groups. ``detail`` carries what is not a line: an exit status, a stack dump.
+    expression's named groups. ``detail`` carries what is not a line: an exit status, a stack dump. ``time``
+    is when it was seen, ``since`` the latest time at which it had not happened yet for certain (0: ``time``).
     """
 
     # log, hang, silence, progress, exit, node, job-exception, disk, count, heartbeat, stuck, launcher,
@@ -27,6 +28,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = -1
     captures: dict[str, str] = {}
     detail: str = ""
+    since: float = 0.0
 
 
 class Detected(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,6 +146,11 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     def kinds(self) -> tuple[str, ...]:
         """The kinds of its evidence."""
         return tuple(item.kind for item in self.evidence)
+
+    @property
+    def since(self) -> float:
+        """The latest time at which nothing of its evidence had happened yet, seconds since the epoch."""
+        return min((item.since for item in self.evidence if item.since), default=self.time)
 
 
 def kept(collected: str) -> str:

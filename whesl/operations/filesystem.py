@@ -184,7 +184,7 @@ class _Replacement:
             for path in context.open_files
             for root in {source.root, os.path.realpath(source.root), os.fsencode(self._current)}
         )
-        times = [time for time in (self._step.raised.time, context.attempt_ended) if time > 0]
+        times = [time for time in (self._step.raised.since, context.attempt_ended) if time > 0]
         return Policy(
             old=source.root,
             new=target.root,
@@ -192,7 +192,7 @@ class _Replacement:
             repeat=repeat,
             workspace=place,
             open_files=frozenset(rel for rel in opened if rel is not None),
-            stopped=min(times, default=0.0),
+            well_until=min(times, default=0.0),
             first_started=context.first_started or context.attempt_started,
             user=os.geteuid(),
             mirrored=mirrored,

@@ -225,6 +225,7 @@ class Timer(Detector):
                 file=last.file if last else reads.source.path or reads.source.stream.value,
                 offset=last.offset if last else -1,
                 captures=last.captures if last else {},
+                since=last.since if last else 0.0,
                 detail=f"{self.missed()} for {self.timeout:g} s" + ("" if last else "; it was never seen"),
             ),
         )

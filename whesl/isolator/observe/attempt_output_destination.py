@@ -20,15 +20,13 @@ from whesl.esl.detections.base import Source, Stream
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import decode_errors, file_retry
 from whesl.model.configuration_changes import Configuration
-from whesl.model.evidence import LastLines
+from whesl.model.evidence import Detected, Evidence, LastLines
 from whesl.model.pathmap import PathMap
 from whesl.model.printable import visible
 from whesl.model.untrusted_path import planted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from whesl.model.evidence import Detected
 
 # Bytes that a file system with room takes. More than what WHESL itself holds back and gives free when it is
 # full (1 MiB for Maestro, ``isolator/task/disk_reserve.py`` for each task): that may have been done since
@@ -201,13 +199,14 @@ def _last(path: str, begin: int) -> tuple[str, ...]:
     return tuple(line for line in shown if line)[-_LAST_LINES:]
 
 
-def lost_lines(job: Job, outputs: Outputs, now: float) -> list[Detected]:
+def lost_lines(job: Job, outputs: Outputs, now: float, since: float) -> list[Detected]:
     """Return what the rules say of the reason why a failed task's log could not be written.
 
     Args:
         job: the task.
         outputs: its failed attempt's files.
         now: seconds since the epoch.
+        since: when it was last seen running, seconds since the epoch.
     """
     if job.setup.spec is None:
         return []
@@ -216,31 +215,28 @@ def lost_lines(job: Job, outputs: Outputs, now: float) -> list[Detected]:
     found = []
     for stream, path in streams.items():
         if path in said:
-            found += _matches(job, stream, path, said[path], now)
+            line = f"{path}: {said[path]}"
+            seen = Evidence(kind="log", time=now, node=job.setup.own_node, line=line, file=path, since=since)
+            found += _matches(job, stream, seen)
     return list({item.exception: item for item in found}.values())
 
 
-def _matches(job: Job, stream: Stream, path: str, reason: str, now: float) -> list[Detected]:
+def _matches(job: Job, stream: Stream, seen: Evidence) -> list[Detected]:
     # Only here: what starts a task's first attempt loads no more than that needs.
     from whesl.detect.matcher import compile_patterns
-    from whesl.model.evidence import Detected, Evidence
 
-    line = f"{path}: {reason}"
+    line = seen.line.encode(errors="replace") + b"\n"
     found = []
     for exception in job.setup.exceptions():
         for detection in exception.detections:
             reads = detection.one_line()
             if reads is None or reads.source.stream not in (stream, Stream.OUTPUT):
                 continue
-            matches = compile_patterns(reads.patterns).open(0).feed(line.encode(errors="replace") + b"\n", 0)
+            matches = compile_patterns(reads.patterns).open(0).feed(line, 0)
             if matches:
-                evidence = Evidence(
-                    kind="log",
-                    time=now,
-                    node=job.setup.own_node,
+                evidence = msgspec.structs.replace(
+                    seen,
                     pattern=reads.patterns[matches[0].pattern].text,
-                    line=line,
-                    file=path,
                     captures=matches[0].captures,
                     detail="the log itself could not be written: this is the system's word instead",
                 )

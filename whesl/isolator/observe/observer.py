@@ -77,16 +77,27 @@ class Observer:
             begun = taskdir.First(sizes=self._begun)
             file_retry.replace(self._sizes(number), msgspec.json.encode(begun))
 
-    def watch(self, configuration: Configuration) -> None:
-        """Watch the attempt that was prepared for, now that it runs. Raises WheslError."""
+    def watch(self, configuration: Configuration, began: float) -> None:
+        """Watch the attempt that was prepared for, now that it runs. Raises WheslError.
+
+        Args:
+            configuration: the attempt's.
+            began: when it began, seconds since the epoch.
+        """
         if self._job.setup.spec is None or self._watch is not None:
             return
         sources = attempt_output_destination.sources(self._directory, self._job, self._number, configuration)
-        self._watch = self._new(sources, self._clock(), self._begun)
+        self._watch = self._new(sources, self._clock(), began, self._begun)
         self.save()
 
-    def take_up(self, number: int, configuration: Configuration) -> None:
-        """Watch an attempt that an earlier isolator started, from where that one had read."""
+    def take_up(self, number: int, configuration: Configuration, began: float) -> None:
+        """Watch an attempt that an earlier isolator started, from where that one had read.
+
+        Args:
+            number: the attempt's.
+            configuration: the attempt's.
+            began: when it began, seconds since the epoch, or before.
+        """
         self._number = number
         state = self._saved()
         self._begun = offsets = self._written_sizes(number)
@@ -100,7 +111,7 @@ class Observer:
             # would miss what was printed while nobody looked.
             offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
         now = self._clock()
-        self._watch = self._new(sources, now, offsets)
+        self._watch = self._new(sources, now, began, offsets)
         if state is not None:
             self._watch.restore(state, now)
 
@@ -114,13 +125,15 @@ class Observer:
     def _sizes(self, number: int) -> Path:
         return self._directory.attempt(number) / "sizes.json"
 
-    def _new(self, sources: dict[Source, str], now: float, offsets: Mapping[str, int] | None = None) -> Watch:
+    def _new(
+        self, sources: dict[Source, str], now: float, began: float, offsets: Mapping[str, int] | None
+    ) -> Watch:
         # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
         from whesl.detect.task_watch import Watch
 
         setup = self._job.setup
         assert setup.spec is not None
-        return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets)
+        return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets, began=began)
 
     # What is seen ----------------------------------------------------------------------------------------
 
@@ -175,7 +188,10 @@ class Observer:
 
     def exited(self, code: int, last: LastLines) -> list[Detected]:
         """Return what an exit status means; its evidence names the last line."""
-        return self._watch.detectors.exited(code, self._clock(), last.clearest) if self._watch else []
+        watch = self._watch
+        if watch is None:
+            return []
+        return watch.detectors.exited(code, self._clock(), last.clearest, watch.seen_until)
 
     def last_lines(self) -> LastLines:
         """Return what the ended attempt printed last."""
@@ -187,7 +203,8 @@ class Observer:
         if self._watch is None:
             return []
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
-        return attempt_output_destination.lost_lines(self._job, outputs, self._clock())
+        now, since = self._clock(), self._watch.seen_until
+        return attempt_output_destination.lost_lines(self._job, outputs, now, since)
 
     def with_detections(self, event: Event) -> Event:
         """Return the resource manager's word with what detectors make of it; other events as they are."""

@@ -17,7 +17,7 @@ from whesl.model.digest import hexdigest
 
 # Unfinished files under this name lie in the directory of the file that they become: token, name's hash.
 _PART = re.compile(rb"\.whesl-part-([0-9a-f]{16})-[0-9a-f]{16}")
-UNFINISHED_WINDOW = 2.0
+UNFINISHED_WINDOW = 2.0  # seconds between the last write to a file and the failure that it led to
 
 Rel = tuple[bytes, ...]  # a path below a root, by components; () is the root
 
@@ -33,7 +33,7 @@ class Kind(Enum):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One entry of a directory. ``text`` is a link's. ``mtime_ns`` in nanoseconds since the epoch."""
+    """One entry of a directory. ``text`` is a link's. Times in nanoseconds since the epoch."""
 
     name: bytes
     kind: Kind
@@ -41,6 +41,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     uid: int = 0
     size: int = 0
     mtime_ns: int = 0
+    ctime_ns: int = 0
     device: int = 0
     inode: int = 0
     links: int = 1
@@ -78,9 +79,10 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """How a tree is mirrored.
 
     ``old`` and ``new`` are the absolute roots. ``workspace`` is the task's own directory below ``old``,
-    None when it is elsewhere. ``open_files`` had been open for writing. ``stopped`` is when the failed
-    attempt failed, ``first_started`` when the task's first attempt began (s since the epoch, 0: not known).
-    ``repeat``: links to the task's own files become copies. ``user`` is whose files may be moved.
+    None when it is elsewhere. ``open_files`` had been open for writing. ``well_until`` is the latest time at
+    which the failed attempt had certainly not failed yet, ``first_started`` when the task's first attempt
+    began (s since the epoch, 0: not known). ``repeat``: links to the task's own files become copies. ``user``
+    is whose files may be moved.
     """
 
     old: bytes
@@ -90,14 +92,16 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     copy_unfinished: bool = True
     workspace: Rel | None = None
     open_files: frozenset[Rel] = frozenset()
-    stopped: float = 0.0
+    well_until: float = 0.0
     first_started: float = 0.0
     user: int = 0
     mirrored: tuple[Rel, ...] = ()
 
     def dated(self, ahead: float) -> Policy:
         """Return the policy for files that are dated by a clock so far ahead, s."""
-        times = {name: time + ahead for name in ("stopped", "first_started") if (time := getattr(self, name))}
+        times = {
+            name: time + ahead for name in ("well_until", "first_started") if (time := getattr(self, name))
+        }
         return msgspec.structs.replace(self, **times)
 
     def in_workspace(self, rel: Rel) -> bool:
@@ -110,18 +114,19 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         return self.in_workspace(rel) or newer
 
     def unfinished(self, rel: Rel, entry: Entry) -> bool:
-        """Whether the failed attempt left a file half-written.
+        """Whether the failed attempt may have left a file half-written.
 
-        By time only in the workspace: elsewhere another task may be writing at the same moment, and a copy
-        of its file would hide what it writes later.
+        By the time at which it was written, which programs that copy or unpack files set back (mtime) and the
+        file system notes all the same (ctime). By time only in the workspace: elsewhere another task may be
+        writing at the same moment, and a copy of its file would hide what it writes later.
         """
         if not self.copy_unfinished:
             return False
         if rel in self.open_files:
             return True
-        if not self.stopped or (self.workspace is not None and not self.in_workspace(rel)):
+        if not self.well_until or (self.workspace is not None and not self.in_workspace(rel)):
             return False
-        return entry.mtime_ns >= (self.stopped - UNFINISHED_WINDOW) * 1e9
+        return max(entry.mtime_ns, entry.ctime_ns) >= (self.well_until - UNFINISHED_WINDOW) * 1e9
 
 
 def decide(directory: Rel, source: Entry, target: Entry | None, policy: Policy) -> Decision:

@@ -223,6 +223,7 @@ def entry_at(parent: int, name: bytes) -> Entry | None:
         uid=status.st_uid,
         size=status.st_size,
         mtime_ns=status.st_mtime_ns,
+        ctime_ns=status.st_ctime_ns,
         device=status.st_dev,
         inode=status.st_ino,
         links=status.st_nlink,
