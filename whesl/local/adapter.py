@@ -302,6 +302,8 @@ class LocalAllocation:
 def _specification(request: JobRequest) -> JobSpec:
     if request.time_limit is not None and request.time_limit <= 0:
         raise UsageError(f"a time limit has to be above zero: {request.time_limit:g} minutes")
+    if unknown := request.demands.besides("exclusive"):
+        raise UsageError(f"the embedded cluster is not asked for {', '.join(unknown)}", hint="leave it out")
     if bad := [job for job in request.after_ok if not job.isdecimal()]:
         raise UsageError(f"not a job's id: {bad[0]!r}")
     return JobSpec(
@@ -322,6 +324,7 @@ def _specification(request: JobRequest) -> JobSpec:
         requeue=False,
         no_kill=True,
         exclude=request.exclude,
+        exclusive=request.demands.exclusive,
         dependencies=tuple(Dependency(kind="afterok", job=int(job)) for job in request.after_ok),
         kill_invalid_dependency=True,
         comment=comment_for(request.token),

@@ -17,6 +17,24 @@ import msgspec
 from whesl.model.states import JobState, NodeState
 
 
+class Demands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What else a job needs to be accepted or placed, in the resource manager's own words; '' for nothing.
+
+    ``memory`` is that of a node. ``exclusive``: no other job on its nodes. A manager without one refuses it.
+    """
+
+    account: str = ""
+    qos: str = ""
+    constraint: str = ""
+    gres: str = ""
+    memory: str = ""
+    exclusive: bool = False
+
+    def besides(self, *known: str) -> list[str]:
+        """Return the names of what is asked for, without those of ``known``."""
+        return [name for name in self.__struct_fields__ if getattr(self, name) and name not in known]
+
+
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A batch job to submit. ``token`` identifies it for ever: a second submission finds the first.
 
@@ -38,6 +56,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     exclude: tuple[str, ...] = ()
     after_ok: tuple[str, ...] = ()
+    demands: Demands = Demands()
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,6 +184,27 @@ class ExcludesNodes(Protocol):
 
     def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
         """Keep a job off nodes from its next start on. False when that could not be done."""
+        ...
+
+
+@runtime_checkable
+class TriesRequests(Protocol):
+    """What a scheduler also offers that says whether it would take a job, without taking it."""
+
+    def try_request(self, request: JobRequest) -> None:
+        """Raise RefusedError, with the scheduler's reason, where it would not take the job as things are."""
+        ...
+
+
+@runtime_checkable
+class CountsFree(Protocol):
+    """What a scheduler also offers that knows which nodes of a partition could run a job now."""
+
+    def free_nodes(self, partition: str) -> int:
+        """Return how many nodes of a partition ('': the default one) are up and have no job.
+
+        Raises RefusedError where there is no such partition.
+        """
         ...
 
 

@@ -53,15 +53,15 @@ class World:
         self.journal = [(started, T0), (copied, T0)]
         self.restart()
 
-    def restart(self) -> None:
-        """Begin anew from the journal, as after a kill."""
+    def restart(self, stop: str = "") -> None:
+        """Begin anew from the journal, as after a kill; ``stop`` says why the run is to end."""
         state = RunState(self.workflow)
         for record, time in self.journal:
             encoded = msgspec.json.encode(record)
             state.take(msgspec.json.decode(encoded, type=type(record)), time)
         initial = worlds.initial(self.workflow, self.plan, 10.0)
         self.core = Core(state, self.limits, initial, BOTH)
-        self.take(self.core.resume(self.now))
+        self.take(self.core.resume(self.now, stop))
 
     def take(self, outcome: tuple[list[r.Record], list[Command]]) -> None:
         self.journal += [(record, self.now) for record in outcome[0]]
@@ -335,3 +335,79 @@ def test_a_stop_ends_all() -> None:
     for known_as in ended:
         world.seen(known_as, ExecutorState.GONE)
     assert world.core.over
+
+
+def test_a_stop_after_a_killed_runner_starts_nothing_and_gives_nothing() -> None:
+    # It bought what the schedule wanted, and what the last owner had asked for, and then ended them.
+    world = World(nodes=2, instances=3, backup=True)
+    executor = first(world, Domain.CLOUD)
+    world.up(executor)
+    world.copy()
+    world.commands.clear()
+    world.restart(stop="it was stopped")
+    for after in (1.0, 4000.0):
+        world.tell(Tick(), after=after)
+    assert {type(command) for command in world.commands} == {End}
+    assert {one.id for one in world.taken(End) if isinstance(one, End)} == set(world.core.state.executors)
+
+
+@pytest.mark.parametrize("domain", Domain)
+def test_what_was_to_end_before_it_had_a_name_is_looked_for_and_not_started(domain: Domain) -> None:
+    # On the cluster's side it was waited for without end, on the cloud's until its end time.
+    world = World()
+    executor = first(world, domain)
+    world.commands.clear()
+    world.restart(stop="it was stopped")
+    for one in list(world.core.state.executors):
+        if one != executor:
+            world.seen(one, ExecutorState.GONE)
+    world.tell(Looked(domain=domain, began=world.now, seen={}))
+    told = world.core.state.executors[executor].ending
+    world.tell(Looked(domain=domain, began=told + world.limits.unseen, seen={}))
+    assert world.core.state.executors[executor].alive and not world.core.over
+    world.tell(Looked(domain=domain, began=told + world.limits.unseen + 1, seen={}), after=500.0)
+    assert not world.core.state.executors[executor].alive and world.core.over
+    assert not world.taken(Start)
+
+
+def test_what_is_shown_late_is_ended() -> None:
+    world = World()
+    executor = first(world, Domain.CLOUD)
+    world.restart(stop="it was stopped")
+    world.commands.clear()
+    world.now += 60
+    world.seen(executor, ExecutorState.UP)
+    assert executor in {one.id for one in world.taken(End) if isinstance(one, End)}
+    world.tell(Looked(domain=Domain.CLOUD, began=world.now, seen={}), after=60)
+    assert world.core.state.executors[executor].alive
+
+
+@pytest.mark.parametrize("instead", [False, True])
+def test_while_the_cluster_refuses_the_cloud_is_paid_only_where_the_user_said_so(instead: bool) -> None:
+    # "Invalid account" made it buy all of the cluster's part in the cloud.
+    world = World(nodes=1, instances=2, backup=True, cloud_instead=instead)
+    asked = world.core.state.executors[first(world, Domain.CLOUD)].asked
+    assert world.core.must_wait(asked, world.now) is not instead
+    assert not world.core.must_wait(asked, world.now + 61.0)  # it says nothing
+    for one in list(world.core.state.executors.values()):
+        if one.domain is Domain.HPC:
+            world.tell(Refused(id=one.id, why="Invalid account"))
+    assert world.core.forbidden(asked) is not instead and not world.core.must_wait(asked, world.now)
+    world.commands.clear()
+    world.restart()
+    assert world.core.forbidden(asked) is not instead
+    for one in list(world.core.state.executors.values()):
+        if one.domain is Domain.CLOUD:
+            world.seen(one.id, ExecutorState.GONE)
+    world.commands.clear()
+    world.tell(Tick(), after=3600.0)
+    started = [one.asked.domain for one in world.taken(Start) if isinstance(one, Start)]
+    assert (Domain.CLOUD in started) is instead and Domain.HPC in started
+    said = world.core.state.troubles["requests to the cluster"]
+    assert said.startswith("Invalid account") and ("--cloud-instead" in said) is not instead
+    # As soon as the cluster takes a request, all is as planned.
+    new = [one for one in world.core.state.executors.values() if one.domain is Domain.HPC and one.alive]
+    world.seen(new[0].id, ExecutorState.WAITING)
+    world.tell(Tick(), after=3600.0)
+    assert any(one.asked.domain is Domain.CLOUD for one in world.taken(Start) if isinstance(one, Start))
+    assert "requests to the cluster" not in world.core.state.troubles

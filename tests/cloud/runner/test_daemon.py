@@ -11,12 +11,13 @@ from typing import Any, cast
 import pytest
 
 from whesl.cloud.core.records import Domain, Purpose
+from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.daemon import Shell
-from whesl.cloud.runner.events_and_commands import Start
+from whesl.cloud.runner.events_and_commands import Refused, Start
 from whesl.cloud.runner.records import ExecutorState
 from whesl.journal import JournalError
-from whesl.model.errors import RefusedError
+from whesl.model.errors import RefusedError, TransientError, WheslError
 
 
 class Full:
@@ -47,6 +48,21 @@ def shell(journal: Full, told: list[r.Record], stop: Callable[[], bool] = lambda
     )
 
 
+class Decided:
+    """A core that lets all be started that is asked of it, after so many looks; ``forbid`` says no."""
+
+    def __init__(self, executors: dict[str, Any], waits: int = 0, *, forbid: bool = False) -> None:
+        self.state = SimpleNamespace(executors=executors)
+        self.waits, self.forbid = waits, forbid
+
+    def must_wait(self, _asked: r.ExecutorAsked, _now: float) -> bool:
+        self.waits -= 1
+        return self.waits >= 0
+
+    def forbidden(self, _asked: r.ExecutorAsked) -> bool:
+        return self.forbid and self.waits <= 0
+
+
 class Refusing:
     """A cloud that has no machine, and one that is let go of meanwhile."""
 
@@ -60,8 +76,8 @@ def test_a_refused_start_is_not_told_to_work_again() -> None:
     asked = r.ExecutorAsked(
         id="e", domain=Domain.CLOUD, stage="s", platform="p", purpose=Purpose.SCHEDULED, seconds=9.0
     )
-    executor = SimpleNamespace(since=0.0, state=ExecutorState.ASKED)
-    made._core = cast("Any", SimpleNamespace(state=SimpleNamespace(executors={"e": executor})))
+    executor = SimpleNamespace(since=0.0, state=ExecutorState.ASKED, alive=True)
+    made._core = cast("Any", Decided({"e": executor}))
     made._sides = cast("Any", {Domain.CLOUD: Refusing()})
     assert made._start(Start(asked)) is False
     events = [made._events.get_nowait() for _ in range(made._events.qsize())]
@@ -71,6 +87,57 @@ def test_a_refused_start_is_not_told_to_work_again() -> None:
     made._submit(Domain.CLOUD, "start", lambda: True)
     made._pools[Domain.CLOUD, "start"].shutdown()
     assert made._events.qsize() == 1
+
+
+class Lossy:
+    """A cloud whose replies to starts are lost; it counts them, and the executor is to end meanwhile."""
+
+    def __init__(self, executor: Any, error: WheslError) -> None:
+        self.executor, self.error, self.started = executor, error, 0
+
+    def start(self, _asked: r.ExecutorAsked) -> str:
+        self.started += 1
+        self.executor.state = ExecutorState.ENDING
+        raise self.error
+
+
+@pytest.mark.parametrize("state", [ExecutorState.ASKED, ExecutorState.ENDING, ExecutorState.GONE])
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("error", [TransientError("no reply"), NoCapacityError("none now")])
+def test_what_is_to_end_is_not_started(state: ExecutorState, again: bool, error: WheslError) -> None:
+    # A start without a reply was made again until it succeeded, whatever had become of the run.
+    made = shell(Full(0), [])
+    asked = r.ExecutorAsked(
+        id="e", domain=Domain.CLOUD, stage="s", platform="p", purpose=Purpose.SCHEDULED, seconds=9.0
+    )
+    executor = SimpleNamespace(since=0.0, state=state)
+    cloud = Lossy(executor, error)
+    made._core = cast("Any", Decided({"e": executor}))
+    made._sides = cast("Any", {Domain.CLOUD: cloud})
+    assert made._start(Start(asked, again=again)) is False
+    assert cloud.started == (state is ExecutorState.ASKED)
+    events = [made._events.get_nowait() for _ in range(made._events.qsize())]
+    # Only what was surely not started is said to be refused.
+    called = state is ExecutorState.ASKED
+    sure = isinstance(error, NoCapacityError) if called else not again
+    assert any(isinstance(one, Refused) for one in events) == (sure and state is not ExecutorState.GONE)
+
+
+@pytest.mark.parametrize("forbid", [False, True])
+def test_an_instance_waits_for_the_cluster_s_answer_and_a_no_is_one_for_it_too(forbid: bool) -> None:
+    made = shell(Full(0), [])
+    asked = r.ExecutorAsked(
+        id="e", domain=Domain.CLOUD, stage="s", platform="p", purpose=Purpose.SCHEDULED, seconds=9.0
+    )
+    executor = SimpleNamespace(since=0.0, state=ExecutorState.ASKED, alive=True)
+    cloud = Lossy(executor, NoCapacityError("none now"))
+    core = Decided({"e": executor}, waits=2, forbid=forbid)
+    made._core = cast("Any", core)
+    made._sides = cast("Any", {Domain.CLOUD: cloud})
+    assert made._start(Start(asked)) is False
+    assert core.waits <= 0 and cloud.started == (not forbid)
+    events = [made._events.get_nowait() for _ in range(made._events.qsize())]
+    assert any(isinstance(one, Refused) and "cluster refuses" in one.why for one in events) is forbid
 
 
 RECORD = r.TaskFailed(task="a", executor="e", attempt=1, status=1)

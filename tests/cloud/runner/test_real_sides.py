@@ -67,6 +67,32 @@ def test_a_real_slurm_and_processes(slurm: SlurmBed, short: Path, monkeypatch: p
     assert not slurm.run("squeue", "-h").stdout.strip()
 
 
+@pytest.mark.slurm
+@pytest.mark.slow
+def test_what_a_real_slurm_refuses_is_told_and_nothing_is_paid_for(
+    slurm: SlurmBed, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The cloud was paid for the whole workflow, of which nothing was planned there.
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    before = slurm.run("squeue", "-h", "-t", "all", "-o", "%i").stdout
+    wrong = (
+        Cluster(partition="nix"),
+        Cluster(constraint="gpu"),
+        Cluster(gres="gpu:1"),
+        Cluster(memory="99T"),
+    )
+    for number, cluster in enumerate(wrong):
+        place = short / f"run{number}"
+        site = Site(cluster=cluster, cloud=Cloud(processes=Processes(start_delay=0.1)))
+        with pytest.raises(RefusedError, match="nothing was started") as raised:
+            carried_out(place, site, nodes=1, instances=1)
+        assert "--cloud-instead" in raised.value.hint
+        state = runs.state_of(place)
+        assert state.started is None and not state.executors
+    assert slurm.run("squeue", "-h", "-t", "all", "-o", "%i").stdout == before
+
+
 def on_ec2(short: Path, cloud: StrictCloud) -> Site:
     return Site(
         cluster=Cluster(scheduler="local", directory=str(short / "site")),

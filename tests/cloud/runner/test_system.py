@@ -131,6 +131,10 @@ class Faulty:
             raise TransientError("no reply came")
         return handle
 
+    def check(self, seconds: float) -> None:
+        self._there()
+        self.side.check(seconds)
+
     def look(self, executors: Any, wanted: Any) -> Any:
         self._there()
         return self.side.look(executors, wanted)

@@ -22,6 +22,7 @@ from whesl.cloud.runner.site_file import Site
 from whesl.cloud.runner.worker import Worker
 from whesl.cloud.runner.workflow_check import difference, runnable
 from whesl.cloud.transfer.directory import DirectoryStore
+from whesl.journal import Journal
 from whesl.model.errors import RefusedError, UsageError
 
 
@@ -100,6 +101,11 @@ def test_a_stop_whose_runner_dies_before_it_has_seen_it_goes_on_itself(
         site=Site(),
     )
     (tmp_path / "run.json").write_bytes(msgspec.json.encode(setup))
+    done = CliRunner().invoke(stop, [str(tmp_path)])
+    assert "has not started" in str(done.exception) and not called and not (tmp_path / "stop").exists()
+    started = r.RunStarted(run="r", workflow="w", content="", deadline=1.0)
+    with Journal(tmp_path / "journal.db") as journal:
+        journal.append_many([(r.NAMES[type(started)], started)], time.time())
     done = CliRunner().invoke(stop, [str(tmp_path)])
     assert done.exit_code == 0, done
     assert called == [tmp_path, tmp_path] and (tmp_path / "stop").exists()

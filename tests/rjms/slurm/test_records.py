@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms.port import JobRequest, Suspended
+from whesl.rjms.port import Demands, JobRequest, Suspended
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.attempt_environment import (
     compress_counts,
@@ -18,7 +20,7 @@ from whesl.rjms.slurm.attempt_environment import (
     nodes_of,
 )
 from whesl.rjms.slurm.command import DeniedError, NoSuchJobError, failure
-from whesl.rjms.slurm.scheduler import submission
+from whesl.rjms.slurm.scheduler import SlurmScheduler, submission
 from whesl.rjms.slurm.states import job_state, node_state, reason_text
 
 
@@ -244,6 +246,77 @@ def test_a_submission_s_command() -> None:
     assert "--dependency=afterok:1:2" in command
     assert command[-3:] == ["/s.sh", "--nodes=9", "a b"]
     assert not any(word.startswith(("--ntasks", "--exclude", "--job-name")) for word in command)
+
+
+def test_what_a_site_wants_besides_is_said_to_slurm() -> None:
+    demands = Demands(account="a", qos="q", constraint="c", gres="gpu:1", memory="2G", exclusive=True)
+    wanted = {"--account=a", "--qos=q", "--constraint=c", "--gres=gpu:1", "--mem=2G", "--exclusive"}
+    assert wanted < set(submission(JobRequest(token="t", script="/s.sh", demands=demands)))
+    assert not wanted & set(submission(JobRequest(token="t", script="/s.sh")))
+
+
+# All of the states that sinfo's %T may show beside "idle", which alone is free.
+NOT_FREE = [
+    "idle*",
+    "idle~",
+    "idle#",
+    "idle!",
+    "idle%",
+    "idle$",
+    "idle@",
+    "idle^",
+    "idle-",
+    "allocated",
+    "allocated+",
+    "mixed",
+    "mixed-",
+    "completing",
+    "drained",
+    "draining",
+    "down",
+    "down*",
+    "drained*",
+    "fail",
+    "failing",
+    "future",
+    "inval",
+    "maint",
+    "perfctrs",
+    "planned",
+    "power_down",
+    "power_up",
+    "reserved",
+    "reboot",
+    "unknown",
+    "unknown*",
+    "blocked",
+]
+
+
+class Told(SlurmScheduler):
+    """A Slurm whose sinfo prints certain lines."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__()
+        self._commands = SimpleNamespace(run=lambda *command: "\n".join(lines))  # type: ignore[assignment] # one
+
+
+def test_only_nodes_that_are_idle_and_nothing_else_are_free() -> None:
+    # Drained, powered-down and unknown ones were counted, and of any partition.
+    lines = [f"main*|n{number}|{state}" for number, state in enumerate(NOT_FREE)]
+    lines += [
+        "main*|f1|idle",
+        "main*|f2|idle",
+        "wide|f1|idle",
+        "wide|f2|idle",
+        "wide|f3|idle",
+        "odd|o1|down*",
+    ]
+    slurm = Told(lines)
+    assert [slurm.free_nodes(name) for name in ("", "main", "wide", "odd", "main,wide")] == [2, 2, 3, 0, 3]
+    with pytest.raises(RefusedError, match="no partition nix") as raised:
+        slurm.free_nodes("nix")
+    assert "main, odd, wide" in raised.value.hint
 
 
 BASE = {

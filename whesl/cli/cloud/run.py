@@ -50,6 +50,7 @@ _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command t
     metavar="S",
     help="Seconds of the schedule's hours, for trying out [3600].",
 )
+@click.option("--cloud-instead", is_flag=True, help="Pay the cloud for what the cluster refuses, too.")
 @site_options
 def run(
     workflow: Path,
@@ -62,6 +63,7 @@ def run(
     free: str | None,
     rules: tuple[Path, ...],
     hour: float,
+    cloud_instead: bool,
     directory: Path | None,
     data: Path | None,
     site_file: Path | None,
@@ -127,6 +129,7 @@ def run(
             currency=case.prices.currency,
             spot=site.cloud.spot,
             again=site.again,
+            cloud_instead=cloud_instead,
             rules=tuple(str(path.resolve()) for path in (*rules, *map(Path, site.rules))),
         )
         initial = chosen.initial if site.cloud.provider else on_cluster_alone(chosen.initial)
@@ -163,7 +166,12 @@ def _checked_free(site: Site, *, asked: bool) -> None:
 def idle(site: Site) -> float:
     """Return how many nodes of the cluster are idle now, as its scheduler tells."""
     from whesl import rjms
+    from whesl.model.states import NodeState
+    from whesl.rjms.port import CountsFree
 
     options = {"directory": site.cluster.directory} if site.cluster.directory else {}
-    nodes = rjms.scheduler(site.cluster.scheduler, **options).nodes()
-    return float(sum("idle" in node.raw_state.lower() for node in nodes))
+    scheduler = rjms.scheduler(site.cluster.scheduler, **options)
+    if isinstance(scheduler, CountsFree):
+        return float(scheduler.free_nodes(site.cluster.partition))
+    up = [node.raw_state.lower() for node in scheduler.nodes() if node.state is NodeState.UP]
+    return float(sum("idle" in state for state in up))

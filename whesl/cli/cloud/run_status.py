@@ -84,16 +84,18 @@ def report(directory: Path, in_json: bool) -> None:
 @click.command()
 @_directory
 def stop(directory: Path) -> int:
-    """End the run in DIRECTORY and all its nodes and instances, whatever is done.
+    """End the run in DIRECTORY and all its nodes and instances, whatever is done. Starts nothing.
 
     Waits until all have ended; also when its runner is dead.
     """
     from whesl.cli.cloud.run_options_and_progress import carry
     from whesl.cloud.runner import run_lifecycle, summary
-    from whesl.model.errors import RefusedError
+    from whesl.model.errors import RefusedError, UsageError
 
     place = directory.absolute()
     run_lifecycle.setup_of(place)
+    if not run_lifecycle.started(place):
+        raise UsageError(f"the run in {place} has not started", hint="there is nothing to end")
     (place / run_lifecycle.STOP).touch()
     unowned = False
     while True:

@@ -30,6 +30,7 @@ from whesl.cloud.runner.state import Executor, RunState
 from whesl.cloud.runner.transition_context import Context
 
 ESCALATED = 75  # ``whesl exec``: the job is to be run again
+_ANSWER = 60.0  # seconds for which instances wait until the cluster has said whether it takes requests
 Outcome = tuple[list[r.Record], list[Command]]
 
 
@@ -54,13 +55,21 @@ class Core:
         self._fates: dict[str, float] = {}  # executors that are gone with a task, and since when
         self._why = ""
 
-    def resume(self, now: float) -> Outcome:
-        """Return what the last owner of the run may not have carried out; to be called once, first."""
+    def resume(self, now: float, stop: str = "") -> Outcome:
+        """Return what the last owner of the run may not have carried out; to be called once, first.
+
+        Args:
+            now: seconds since the epoch.
+            stop: why the run is to be ended; '' to go on with it. Nothing is started for a run that ends.
+        """
+        self._why = stop
         for executor in self.state.executors.values():
-            if executor.state is ExecutorState.ASKED:
-                self._context.commands.append(Start(executor.asked))
             if executor.state is ExecutorState.GONE and executor.task:
                 self._fates[executor.id] = now
+            if stop:
+                continue
+            if executor.state is ExecutorState.ASKED:
+                self._context.commands.append(Start(executor.asked, again=True))
             if executor.alive and executor.task:
                 self._queues.send(executor)
         for progress in self.state.tasks.values():
@@ -77,6 +86,7 @@ class Core:
                 executor = self.state.executors.get(known_as)
                 if executor is not None:
                     self._looked(executor, seen, now)
+            self._never_shown(event, now)
         elif isinstance(event, Heard):
             self._heard(event, now)
         elif isinstance(event, Refused):
@@ -96,6 +106,19 @@ class Core:
         """End the run, whatever is done."""
         self._why = why
         return self._close(now)
+
+    def must_wait(self, asked: r.ExecutorAsked, now: float) -> bool:
+        """Whether an instance waits for the cluster, which has not said yet whether it takes its part."""
+        if asked.domain is Domain.HPC or self._limits.cloud_instead or self.state.refusal != "":
+            return False
+        return any(
+            one.domain is Domain.HPC and one.state is ExecutorState.ASKED and now < one.since + _ANSWER
+            for one in list(self.state.executors.values())
+        )
+
+    def forbidden(self, asked: r.ExecutorAsked) -> bool:
+        """Whether an instance is not to be paid for, since the cluster refuses its part."""
+        return asked.domain is Domain.CLOUD and bool(self.state.refusal) and not self._limits.cloud_instead
 
     @property
     def over(self) -> bool:
@@ -120,6 +143,20 @@ class Core:
             self._context.write(revoked, now)
         elif executor.state is ExecutorState.ENDING:
             self._context.end(executor, "", now)
+
+    def _never_shown(self, event: Looked, now: float) -> None:
+        """Count those as gone that were to end before their side had told a name, and that it never shows.
+
+        Nobody knows whether such a start was carried out, and to ask for it again could pay for it.
+        """
+        for executor in self.state.executors.values():
+            if executor.domain is not event.domain or executor.id in event.seen:
+                continue
+            if executor.state is ExecutorState.ENDING and not executor.handle:
+                executor.ending = min(executor.ending, now)  # a clock may be set back
+                if event.began > executor.ending + self._limits.unseen:
+                    why = f"not shown for {self._limits.unseen:.0f} s after it was to end: never started"
+                    self._context.gone(executor, r.ExecutorRefused(id=executor.id, why=why), now)
 
     def _heard(self, event: Heard, now: float) -> None:
         for said in event.said:
@@ -211,10 +248,10 @@ class Core:
         """What follows from any event: tasks are mapped and given, executors started and ended."""
         if self.over:
             return self._context.taken()
-        while self._context.ready:
-            self._queues.put(self._context.ready.pop())
         if not self._why and self._limits.stop is not None and now >= self._limits.stop:
             self._why = "its time is over"
+        while self._context.ready and not self._why:
+            self._queues.put(self._context.ready.pop())
         if self._why:
             self._end_all(now)
         elif self._unfinished():

@@ -44,6 +44,8 @@ from whesl.model.errors import WheslError
 
 PASSING, PATIENCE = ("full", "busy", "input-output"), 3600.0  # reasons for which a journal is waited for
 CALLS = 4  # of each kind at once, for each side
+_STOPPED = "it was stopped"
+_FORBIDDEN = "the cluster refuses its part"
 _Told = tuple[str, str]  # what does not work, and why ('' for what works again)
 
 
@@ -92,11 +94,11 @@ class Shell:
         on, and a new call takes it up.
         """
         try:
-            self._take(self._core.resume(time.time()))
+            stopped = self._stop()
+            self._take(self._core.resume(time.time(), _STOPPED if stopped else ""))
             for domain in self._sides:
                 self._pools[domain, "watch"].submit(self._watch, domain)
                 self._pools[domain, "listen"].submit(self._listen, domain)
-            stopped = False
             while not self._core.over:
                 try:
                     event = self._events.get(timeout=self._poll)
@@ -105,7 +107,7 @@ class Shell:
                 now = time.time()
                 if not stopped and self._stop():
                     stopped = True
-                    self._take(self._core.stop("it was stopped", now))
+                    self._take(self._core.stop(_STOPPED, now))
                 if isinstance(event, tuple):
                     self._take(self._core.trouble(*event, now))
                 else:
@@ -178,17 +180,27 @@ class Shell:
     def _start(self, command: Start) -> bool:
         """Start an executor; repeat it until the side has said yes or no, or its time is over.
 
+        One that is to end meanwhile is asked for no more: whoever looks for it sees whether it is there.
         Returns whether it was started.
         """
-        asked = command.asked
+        asked, called = command.asked, command.again
         side = self._sides[asked.domain]
         while not self._over.is_set():
             executor = self._core.state.executors[asked.id]
             if asked.ends and time.time() >= executor.since + asked.seconds:
                 self._events.put(Refused(id=asked.id, why="its time was over before it was started"))
                 return False
-            if executor.state is ExecutorState.GONE:
+            if executor.state is ExecutorState.ENDING and not called:
+                self._events.put(Refused(id=asked.id, why="no longer needed"))
+            if executor.state in (ExecutorState.ENDING, ExecutorState.GONE):
                 return False
+            if not called and self._core.forbidden(asked):
+                self._events.put(Refused(id=asked.id, why=_FORBIDDEN))
+                return False
+            if not called and self._core.must_wait(asked, time.time()):
+                self._over.wait(min(self._poll, self._again))
+                continue
+            called = True
             try:
                 handle = side.start(asked)
             except (WheslError, OSError) as error:
@@ -197,12 +209,13 @@ class Shell:
                     self._events.put(Refused(id=asked.id, why=_said(error)))
                     return False
                 self._fails(asked.domain, "start", error)
-                if isinstance(error, NoCapacityError) and executor.state is ExecutorState.ENDING:
-                    # A no is certain; without one it may have been started, and the token tells.
-                    self._events.put(Refused(id=asked.id, why="no longer needed"))
-                    return False
+                # A no is certain; without one it may have been started, and the token tells.
+                called = not isinstance(error, NoCapacityError)
                 self._over.wait(self._again)
                 continue
+            if not executor.alive:
+                side.end(asked.id, handle)  # the answer came after it was given up
+                return False
             seen = {asked.id: Seen(state=ExecutorState.WAITING, handle=handle)}
             self._events.put(Looked(domain=asked.domain, began=time.time(), seen=seen))
             return True

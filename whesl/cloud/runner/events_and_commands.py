@@ -60,9 +60,13 @@ Event = Looked | Heard | Refused | Copied | Tick
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """Start an executor; the same one again is no second one."""
+    """Start an executor; the same one again is no second one.
+
+    ``again``: an earlier owner of the run may have asked its side for it.
+    """
 
     asked: ExecutorAsked
+    again: bool = False
 
 
 class End(msgspec.Struct, frozen=True, tag=True):
@@ -106,7 +110,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     ``platforms``: of the cloud, with their prices in ``currency``. ``spot``: spot instances are asked for.
     ``again``: seconds until a copy or a call that failed is repeated. ``rules``: files of ESL for all tasks.
     ``strict``: an instance only takes tasks of stages that ask for its type. ``stop``: when the run is ended,
-    whatever is done, seconds since the epoch.
+    whatever is done, seconds since the epoch. ``unseen``: seconds after which an executor that was to end
+    before its side had told a name was never started, where the side has not shown it. ``cloud_instead``:
+    instances are also paid for while the cluster refuses its part.
     """
 
     retries: int = 2
@@ -119,3 +125,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[str, ...] = ()
     strict: bool = False
     stop: float | None = None
+    unseen: float = 120.0
+    cloud_instead: bool = False

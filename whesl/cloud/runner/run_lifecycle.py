@@ -158,7 +158,7 @@ def carry_out(
 
     Raises:
         UsageError: an input is not there; nothing was started.
-        RefusedError: another process carries it out.
+        RefusedError: another process carries it out, or a side refuses what would be asked of it.
         WheslError: a side cannot be reached at all, or nothing can be written down.
     """
     setup = setup_of(directory)
@@ -198,9 +198,21 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
     Each side and its storage is asked first: a key that is refused is told before anything is started.
     """
     now = time.time()
-    for side in both.values():
+    troubles: list[r.Record] = []
+    for domain, side in both.items():
         side.look((), lambda token: True)
         side.store.read_all(messages.SAID)
+        try:
+            side.check(setup.initial.settings.long)
+        except RefusedError as error:
+            if domain is Domain.CLOUD or not setup.limits.cloud_instead:
+                raise RefusedError(
+                    f"the {domain.value} side refuses the run's requests: {error.message};"
+                    " nothing was started",
+                    hint="[cluster] of cloud.toml takes partition, account, qos, constraint, gres, memory;"
+                    " --cloud-instead has the cloud do what the cluster refuses",
+                ) from None
+            troubles.append(r.Trouble(what="requests to the cluster", why=error.message))
     made = {file.name for task in setup.workflow.tasks for file in task.outputs}
     first = {
         file.name: file for task in setup.workflow.tasks for file in task.inputs if file.name not in made
@@ -234,7 +246,7 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
         budget=setup.limits.budget,
         currency=setup.limits.currency,
     )
-    records = [started, *found]
+    records = [started, *found, *troubles]
     journal.append_many([(r.NAMES[type(one)], one) for one in records], now)
     for record in records:
         state.take(record, now)

@@ -110,6 +110,7 @@ class Scaling:
 
     def _scale(self, state: ScalerState, event: LongInterval | ShortInterval, now: float) -> None:
         state, commands = scaler.step(state, event, now)
+        self._refused(now)
         self._context.write(r.Scaled(state=state, long=isinstance(event, LongInterval)), now)
         for command in commands:
             self._carry_out(command, now)
@@ -236,6 +237,8 @@ class Scaling:
         kind = self._platforms.get(platform) if domain is Domain.CLOUD else None
         spot = context.limits.spot and kind is not None and kind.spot is not None
         hourly = ((kind.spot if spot else kind.price) or 0.0) if kind is not None else 0.0
+        if domain is Domain.CLOUD and self._refused(now):
+            return
         if hourly and not self._affordable(hourly, ends - now, now):
             return
         self._number += 1
@@ -253,6 +256,15 @@ class Scaling:
         )
         context.write(asked, now)
         context.commands.append(Start(asked))
+
+    def _refused(self, now: float) -> bool:
+        """Whether the cluster refuses its part, and the user has not said that the cloud is to do it."""
+        refusal = self._context.state.refusal
+        forbidden = bool(refusal) and not self._context.limits.cloud_instead
+        why = refusal or ""
+        why += "; no instance is paid for meanwhile (--cloud-instead allows it)" if forbidden else ""
+        self._context.trouble("requests to the cluster", why, now)
+        return forbidden
 
     def _affordable(self, hourly: float, seconds: float, now: float) -> bool:
         """Whether the budget has room for one instance more, with all others to their ends."""

@@ -22,7 +22,7 @@ from whesl.cloud.runner.records import ExecutorAsked, ExecutorState
 from whesl.cloud.transfer.port import Store
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
-from whesl.rjms.port import JobRecord, JobRequest, Scheduler
+from whesl.rjms.port import Demands, JobRecord, JobRequest, Scheduler, TriesRequests
 
 # Seconds after its end time from which on an instance that its cloud does not show is gone.
 UNSEEN = 120.0
@@ -35,6 +35,10 @@ class Side(Protocol):
 
     domain: Domain
     store: Store
+
+    def check(self, seconds: float) -> None:
+        """Raise RefusedError where executors for so many seconds would surely be refused; starts nothing."""
+        ...
 
     def start(self, asked: ExecutorAsked) -> str:
         """Start an executor once; return its handle."""
@@ -68,6 +72,7 @@ class SchedulerSide:
         script: a batch script that is given the executor's name and its seconds.
         partition: '' for the default one.
         logs: a directory for the jobs' output.
+        demands: what each job says besides.
     """
 
     def __init__(
@@ -79,27 +84,37 @@ class SchedulerSide:
         script: Path,
         partition: str = "",
         logs: Path,
+        demands: Demands = Demands(),  # noqa: B008 - frozen
     ) -> None:
         self.domain, self.store = domain, store
         self._scheduler, self._script, self._partition, self._logs = scheduler, script, partition, logs
+        self._demands = demands
+
+    def check(self, seconds: float) -> None:
+        """Have the scheduler try a request, where it can."""
+        if isinstance(self._scheduler, TriesRequests):
+            self._scheduler.try_request(self._request("trial", "trial", seconds, seconds))
 
     def start(self, asked: ExecutorAsked) -> str:
         """Submit a job for an executor, once for its id."""
-        seconds = asked.seconds if self.domain is Domain.HPC else max(60.0, asked.ends - time.time())
-        log = str(self._logs / f"{asked.id}.log")
-        return self._scheduler.submit(
-            JobRequest(
-                token=asked.id,
-                script=str(self._script),
-                arguments=(asked.id, str(int(asked.seconds))),
-                name=f"{asked.stage}-{asked.id[-6:]}",
-                nodes=1,
-                partition=self._partition,
-                time_limit=max(1.0, seconds / 60),
-                workdir=str(self._logs),
-                output=log,
-                error=log,
-            )
+        limit = asked.seconds if self.domain is Domain.HPC else max(60.0, asked.ends - time.time())
+        name = f"{asked.stage}-{asked.id[-6:]}"
+        return self._scheduler.submit(self._request(asked.id, name, asked.seconds, limit))
+
+    def _request(self, token: str, name: str, seconds: float, limit: float) -> JobRequest:
+        log = str(self._logs / f"{token}.log")
+        return JobRequest(
+            token=token,
+            script=str(self._script),
+            arguments=(token, str(int(seconds))),
+            name=name,
+            nodes=1,
+            partition=self._partition,
+            time_limit=max(1.0, limit / 60),
+            workdir=str(self._logs),
+            output=log,
+            error=log,
+            demands=self._demands,
         )
 
     def look(
@@ -146,6 +161,9 @@ class ProviderSide:
     def __init__(self, provider: Provider, store: Store, *, run: str, command: str) -> None:
         self.store = store
         self._provider, self._run, self._command = provider, run, command
+
+    def check(self, seconds: float) -> None:
+        """Nothing: what a cloud refuses it says when it is asked."""
 
     def start(self, asked: ExecutorAsked) -> str:
         """Start an instance for an executor, once for its id."""

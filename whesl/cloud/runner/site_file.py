@@ -19,6 +19,7 @@ from whesl.cloud.transfer.opening import opened
 from whesl.cloud.transfer.port import Store
 from whesl.model import file_retry, toml
 from whesl.model.errors import UsageError
+from whesl.rjms.port import Demands
 
 FILE = "cloud.toml"
 _HINT = "docs/cloud/run.md has the file with all its keys"
@@ -40,10 +41,17 @@ class Cluster(_Settings, frozen=True, kw_only=True):
 
     ``scheduler``: slurm, flux, local, or a third party's; '' for no cluster. ``directory``: of a local
     cluster. ``store``: a directory that its nodes share with this host; '' for one in the run's directory.
+    ``account`` to ``exclusive``: what each request for a node says besides its partition.
     """
 
     scheduler: str = "slurm"
     partition: str = ""
+    account: str = ""
+    qos: str = ""
+    constraint: str = ""
+    gres: str = ""
+    memory: str = ""
+    exclusive: bool = False
     directory: str = ""
     store: str = ""
 
@@ -182,6 +190,7 @@ def sides(site: Site, directory: Path, run: str, platforms: tuple[Platform, ...]
             directory,
             site.cluster.partition,
             site,
+            Demands(**{name: getattr(site.cluster, name) for name in Demands.__struct_fields__}),
         )
     if not site.cloud.provider:
         return made
@@ -249,6 +258,7 @@ def _jobs(
     directory: Path,
     partition: str,
     site: Site,
+    demands: Demands = Demands(),  # noqa: B008 - frozen
 ) -> SchedulerSide:
     from whesl import rjms
 
@@ -259,4 +269,6 @@ def _jobs(
     given = f'--poll {max(0.05, site.poll / 5):g} --executor "$1" --seconds "$2"'
     file_retry.write(script, f"#!/bin/sh\nexec {worker} {given}\n".encode(), 0o700)
     scheduler = rjms.scheduler(name, **options)
-    return SchedulerSide(domain, scheduler, store, script=script, partition=partition, logs=logs)
+    return SchedulerSide(
+        domain, scheduler, store, script=script, partition=partition, logs=logs, demands=demands
+    )

@@ -21,7 +21,7 @@ LEAST_BILLED = 60.0  # seconds of an instance that are paid at least
 class Executor:
     """One executor; ``number`` of tasks that it was given, ``task`` the one that it has.
 
-    ``told``: it was told to end; one that is gone without that was lost.
+    ``told``: it was told to end; one that is gone without that was lost. ``ending``: when it was.
     """
 
     asked: r.ExecutorAsked
@@ -36,6 +36,7 @@ class Executor:
     task: str = ""
     why: str = ""
     told: bool = False
+    ending: float = 0.0
     replaced: bool = False
 
     @property
@@ -81,7 +82,11 @@ class Progress:
 
 @dataclass
 class RunState:
-    """All of a run. ``files``: where each file lies, as it was read there."""
+    """All of a run. ``files``: where each file lies, as it was read there.
+
+    ``refusal``: why the cluster has refused the last request that it answered; None where it has taken it,
+    '' before its first answer.
+    """
 
     workflow: Workflow
     started: r.RunStarted | None = None
@@ -98,6 +103,7 @@ class RunState:
     risk: r.Risk | None = None
     troubles: dict[str, str] = field(default_factory=dict)
     refused: int = 0
+    refusal: str | None = ""
     copied: int = 0
 
     def __post_init__(self) -> None:
@@ -149,6 +155,8 @@ class RunState:
             executor = self.executors[record.id]
             executor.state, executor.gone, executor.why = ExecutorState.GONE, time, record.why
             self.refused += 1
+            if executor.domain is Domain.HPC and not executor.told:
+                self.refusal = record.why
         elif isinstance(record, r.ExecutorMoved):
             self.executors[record.id].stage = record.stage
         elif isinstance(record, r.Risk):
@@ -163,6 +171,8 @@ class RunState:
     def _seen(self, record: r.ExecutorSeen, time: float) -> None:
         executor = self.executors[record.id]
         executor.state = record.state
+        if executor.domain is Domain.HPC and record.handle:
+            self.refusal = None
         executor.handle = record.handle or executor.handle
         executor.why = record.why or executor.why
         if record.state is ExecutorState.UP and not executor.up:
@@ -171,6 +181,8 @@ class RunState:
                 executor.ends = time + executor.asked.seconds
         if record.state in (ExecutorState.STOPPING, ExecutorState.ENDING):
             executor.told = True
+        if record.state is ExecutorState.ENDING and not executor.ending:
+            executor.ending = time
         if record.state is ExecutorState.GONE:
             executor.gone = time
 

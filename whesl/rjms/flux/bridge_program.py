@@ -387,6 +387,8 @@ class ApiEnd(FarEnd):
             spec.setattr("system.dependencies", dependencies)
         if job["queue"]:
             spec.setattr("system.queue", job["queue"])
+        if job["bank"]:
+            spec.setattr("system.bank", job["bank"])
         if job["exclude"]:
             spec.setattr("system.constraints", {"not": [{"hostlist": [",".join(job["exclude"])]}]})
         return str(flux.job.JobID(flux.job.submit(self.waiting, spec)).f58plain)

@@ -202,6 +202,11 @@ def submission(request: JobRequest, environ: Mapping[str, str]) -> dict[str, Any
         raise UsageError(f"a time limit has to be above zero: {request.time_limit:g} minutes")
     if request.tasks is not None and request.tasks < request.nodes:
         raise UsageError(f"{request.tasks} tasks cannot use {request.nodes} nodes")
+    if unknown := request.demands.besides("account", "exclusive"):
+        raise UsageError(
+            f"Flux is not asked for {', '.join(unknown)}",
+            hint="leave it out: a job gets whole nodes, and account names its bank",
+        )
     try:
         script = Path(request.script).read_text()
     except (OSError, ValueError) as error:
@@ -221,6 +226,7 @@ def submission(request: JobRequest, environ: Mapping[str, str]) -> dict[str, Any
         "output": request.output or "flux-{{id}}.out",
         "error": request.error,
         "queue": request.partition,
+        "bank": request.demands.account,
         "exclude": list(request.exclude),
         "after_ok": list(request.after_ok),
         "broker_options": ["-Stbon.topo=kary:0"] if request.nodes <= FLAT else [],

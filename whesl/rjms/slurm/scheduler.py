@@ -83,6 +83,32 @@ class SlurmScheduler:
             request.token, CouldNotObserveError(f"sbatch printed no job id: {reply[:80]!r}")
         )
 
+    def try_request(self, request: JobRequest) -> None:
+        """Ask with --test-only; see the port. Slurm also refuses what no node can run at the moment."""
+        sbatch, *rest = submission(request)
+        self._commands.run(sbatch, "--test-only", *rest, environ=request.environment)
+
+    def free_nodes(self, partition: str) -> int:
+        """Return how many nodes are idle, and nothing else: see the port.
+
+        The state of a node that is drained, powered down, reserved or silent has another word or a mark.
+        """
+        lines = self._commands.run("sinfo", "-a", "-h", "-N", "-o", "%P|%N|%T").splitlines()
+        rows = [line.strip().split("|") for line in lines if line.count("|") == 2]
+        names = sorted({name.rstrip("*") for name, _, _ in rows})
+        if partition and not set(partition.split(",")) <= set(names):
+            raise RefusedError(
+                f"Slurm has no partition {partition} with nodes", hint=f"known: {', '.join(names) or 'none'}"
+            )
+        chosen = set(partition.split(","))
+        return len(
+            {
+                node
+                for name, node, state in rows
+                if state == "idle" and (name.rstrip("*") in chosen if partition else name.endswith("*"))
+            }
+        )
+
     def _look_again(self, token: str, cause: WheslError) -> str:
         """Return the id of a job whose submission got no reply; never submits."""
         return look_again(lambda: self.find(token), cause, "Slurm", self._settle, self._sleep)
@@ -334,8 +360,15 @@ def submission(request: JobRequest) -> list[str]:
         "dependency": "afterok:" + ":".join(request.after_ok) if request.after_ok else "",
         "open-mode": "append",
         "export": "ALL",
+        "account": request.demands.account,
+        "qos": request.demands.qos,
+        "constraint": request.demands.constraint,
+        "gres": request.demands.gres,
+        "mem": request.demands.memory,
     }
     switches = ["--parsable", "--no-kill", "--no-requeue"]
+    if request.demands.exclusive:
+        switches.append("--exclusive")
     if request.after_ok:
         # Otherwise a job whose parent failed stays in the queue for ever.
         switches.append("--kill-on-invalid-dep=yes")
