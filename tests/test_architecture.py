@@ -35,6 +35,7 @@ ALLOWED: dict[str, set[str]] = {
         "workflows",
     },
     "detect": {"esl", "model"},
+    "diagnose": {"detect", "esl", "model"},
     "doctor": {"coordinator", "local", "locking", "model", "rjms", "wire"},
     "esl": {"model"},
     "experiments": {"cloud", "lab", "model", "placement", "predict", "workflows"},

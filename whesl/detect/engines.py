@@ -259,6 +259,25 @@ def capturer(pattern: Canonical) -> Callable[[bytes], dict[str, bytes]] | None:
     return _Re2Captures(pattern) if _re2 is not None else _ChimeraCaptures(pattern)
 
 
+def searcher(pattern: Canonical) -> Callable[[bytes], dict[str, bytes] | None]:
+    """Return what searches one short line: None when the pattern is not in it, else its named groups."""
+    capture = capturer(pattern)
+    holds: Callable[[bytes], Any]
+    if _re2 is not None:
+        holds = _re2.compile(pattern.expression, _re2_options()).search
+    else:
+        assert _hyperscan is not None
+        flags = int(_hyperscan.HS_FLAG_MULTILINE | _hyperscan.HS_FLAG_SINGLEMATCH)
+        holds = functools.partial(_scan, _database([(0, pattern)], flags))
+
+    def search(line: bytes) -> dict[str, bytes] | None:
+        if not holds(line):
+            return None
+        return capture(line) if capture is not None else {}
+
+    return search
+
+
 class _Re2Captures:
     def __init__(self, pattern: Canonical) -> None:
         assert _re2 is not None

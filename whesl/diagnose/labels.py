@@ -1,0 +1,152 @@
+"""What stands before a line's own words: time stamps, ranks, hosts, levels. Pure.
+
+Launchers, loggers and kernels put them there in any order, so one after another is taken off the front.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_MOST = 8  # labels before one line
+_LONGEST = 4096  # characters of a line that are looked at
+_COLOUR = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>])")
+COLOUR = re.compile(_COLOUR.pattern.encode())
+_MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_CLOCK = r"(?P<h>\d{1,2}):(?P<m>\d\d):(?P<s>\d\d(?:[.,]\d{1,9})?)"
+_DAY = r"(?P<year>\d{4})[-/](?P<month>\d\d)[-/](?P<day>\d\d)"
+_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_MONTH = rf"(?P<name>{'|'.join(_MONTHS)})"
+HOST = r"[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
+NUMBERED_HOST = r"(?=[A-Za-z0-9._-]*\d)" + HOST
+# What looks like a host with a number and is none.
+_NO_HOST = re.compile(
+    r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
+    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu|cpu|mlx|ib|eth|h|v|t"
+    r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$",
+    re.IGNORECASE,
+)
+_LEVEL = re.compile(r"(?:warn(?:ing)?|notice)$", re.IGNORECASE)
+
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        # Time stamps: ISO 8601 and its relatives; C's asctime; syslog's, with host and program.
+        rf"[\[(]?{_DAY}[T _-]{_CLOCK}(?:Z|UTC|[+-]\d\d:?\d\d)?[\])]?[ ,:|]*",
+        rf"\[?{_WEEKDAY},? {_MONTH} +(?P<day>\d{{1,2}}) {_CLOCK}(?: [A-Z]{{3,4}})?"
+        r"(?: (?P<year>\d{4}))?\]?:? *",
+        rf"<\d+>(?={_MONTH})",
+        rf"{_MONTH} +(?P<day>\d{{1,2}}) {_CLOCK} (?P<node>{HOST}) (?=[\w./-]+(?:\[\d+\])?: |\[ *\d+\.\d+\])",
+        rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d\d\d\d|\d\d),? {_CLOCK}(?: [AP]M)? *[-:|,]* *",
+        rf"[\[(]{_CLOCK}[\])] *[-:|]* *",
+        rf"{_CLOCK}(?: [-|] |: |\|| (?=[\[A-Z(]))",
+        rf"[IWEF](?P<month>\d\d)(?P<day>\d\d) {_CLOCK} +(?:(?P<pid>\d+) )?(?:[\w./-]+:\d+\] ?|\[)",
+        r"\[ *(?P<up>\d{1,9}\.\d{6})\] *",
+        r"kernel:\s*(?=\[|\S)",
+        # UCX: [seconds] [host:pid:0]   file.c:123  UCX  ERROR
+        r"\[(?P<host>[\w.-]+): *\d+ *:\d+(?:: *\d+)?\] +",
+        r"\[(?P<epoch>\d{9,10}\.\d+)\] *",
+        # Ranks.
+        r"\[(?:default)?(?P<rank>\d+)\]:? +",
+        r"\[default(?P<rank>\d+)\]: ?",
+        r"\[(?:global |local )?[Rr]ank[ :_]?(?P<rank>\d+)\]:? ?",
+        r"\[(?:PG (?:ID )?\d+ )(?:PG GUID \S+ )?(?:Rank (?P<rank>\d+))\] ?",
+        r"\[\d+,(?P<rank>\d+)\](?:<std(?:out|err|diag)>)?:? ?",
+        r" *(?P<rank>\d{1,6}): ?(?!\d)",
+        r"\((?P<rank>\d+)\) +",
+        r"\(?[Rr]ank[ =_#]?(?P<rank>\d+)\)?(?:[:|\]] ?| - )",
+        r"(?:MPI )?[Pp]rocess (?P<rank>\d+): ",
+        r"\[(?P<rank>\d+)/\d+\]:? +",
+        rf"\[(?P<rank>\d+):(?P<node>{HOST})\]:? ?",
+        rf"\[(?P<node>{NUMBERED_HOST}):(?P<rank>\d+)\]:? (?=\[?[Rr]ank|[a-z]+ \d)",
+        # Cray: MPICH ERROR [Rank 0] [job id 1.0] [date] [nid001001] -
+        r"MPICH (?:ERROR|NOTICE) \[Rank (?P<rank>\d+)\] \[job id [^\]]*\] \[[^\]]*\] "
+        rf"\[(?P<node>{HOST})\] - ",
+        # Hosts: NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, Ray.
+        rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)",
+        rf"(?P<host>{HOST}):\d+:\d+ ",
+        r"(?:[\w./]+\.(?:cc|h|c|cpp):\d+ )(?=NCCL WARN)",
+        rf"\[(?P<host>{HOST}):\d+\] (?:\[\d+\] )?",
+        rf"\[(?P<node>{HOST}):?\d*\]\[\[\d+,\d+\],(?P<rank>\d+)\]\[[^\]]*\] ?",
+        rf"\[proxy:[\d:]+@(?P<node>{HOST})\] ",
+        r"\[(?:cli_(?P<rank>\d+))\]: ",
+        rf"(?P<node>{NUMBERED_HOST}): +",
+        rf"(?P<node>{NUMBERED_HOST}) (?P<rank>\d+): ",
+        rf"\[(?P<node>{NUMBERED_HOST})\]:? ?",
+        rf"(?P<node>{NUMBERED_HOST})(?: \| |>)",
+        r"\([\w:.<>]+(?: [\w:.<>]+)* pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?",
+        r"\(pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?",
+        # Levels of loggers, and where in the program they stand.
+        r"\[?(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?(?=[ \]|:-])"
+        r"(?: *\| *| +- +| +(?=\[))",
+        r"\[(?P<level>[Ww]arn(?:ing)?|WARN(?:ING)?|[Ee]rror|ERROR|INFO|[Ii]nfo|DEBUG|[Nn]otice)\]:? *",
+        r"\[[\w.]+\.py:\d+:\w+\] ",
+        r"\[[\w./-]+:\d+\] ?",
+    )
+)
+
+
+class Cleaned(NamedTuple):
+    """A line's own words, and what its labels say."""
+
+    text: str
+    rank: int | None
+    node: str | None
+    device: str | None
+    time: float | None
+    level: str
+
+
+def uncoloured(text: str) -> str:
+    """Return a line without terminal escapes."""
+    return _COLOUR.sub("", text) if "\x1b" in text else text
+
+
+def clean(line: str) -> Cleaned:
+    """Take the labels off a line.
+
+    Args:
+        line: without its break and without colour codes.
+    """
+    text = line[:_LONGEST].rstrip()
+    rank = node = device = time = None
+    level = ""
+    for _ in range(_MOST):
+        for form in _FORMS:
+            match = form.match(text)
+            if match is None or not match.end():
+                continue
+            found = match.groupdict()
+            host = found.get("host") or found.get("node") or found.get("ip")
+            if found.get("node") and _NO_HOST.match(found["node"]):
+                continue
+            rank = int(found["rank"]) if rank is None and found.get("rank") else rank
+            node = node or host
+            device = device or found.get("device")
+            level = level or found.get("level") or ""
+            time = _time(found) if time is None else time
+            text = text[match.end() :]
+            break
+        else:
+            break
+    return Cleaned(text, rank, node, device, time, level)
+
+
+def _time(found: dict[str, str | None]) -> float | None:
+    """Return seconds; days are counted where they are given, as if each month had 31."""
+    if found.get("up") or found.get("epoch"):
+        return None  # of one host's boot, or an epoch beside local times: not comparable with the others
+    clock = found.get("s")
+    if not clock:
+        return None
+    hours, minutes = int(found["h"] or 0), int(found["m"] or 0)
+    seconds = float(clock.replace(",", "."))
+    name = found.get("name")
+    month = _MONTHS.index(name) + 1 if name else int(found.get("month") or 0)
+    days = month * 31 + int(found.get("day") or 0)
+    return days * 86400.0 + hours * 3600 + minutes * 60 + seconds
+
+
+def is_warning(level: str) -> bool:
+    """Whether a logger's level is below an error."""
+    return bool(_LEVEL.match(level))

@@ -1,0 +1,93 @@
+"""Short texts of which a line has to hold at least one for an expression to match: found at full speed.
+
+A thousand expressions take a matching engine many seconds to compile; the texts that they cannot do without
+take tenths of a second. Only lines with such a text are tried with the expressions themselves. The idea is
+that of RE2's FilteredRE2 (https://github.com/google/re2/blob/main/re2/filtered_re2.h). Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+if sys.version_info >= (3, 11):
+    from re import _parser as parser  # type: ignore[attr-defined] # the reader of expressions has no public name
+else:
+    import sre_parse as parser
+
+SHORTEST = 3  # characters of a text that is worth looking for
+_ENOUGH = 9  # a longer text is not rarer
+
+
+class Needle(NamedTuple):
+    """A text, and whether it begins and ends a word."""
+
+    text: str
+    begins: bool = False
+    ends: bool = False
+
+    def expression(self, ignore_case: bool) -> str:
+        """Return an expression that finds it."""
+        body = re.escape(self.text).replace("\\\n", "")
+        return f"{'(?i)' if ignore_case else ''}{'' if not self.begins else chr(92) + 'b'}{body}" + (
+            "\\b" if self.ends else ""
+        )
+
+
+def needles(expression: str) -> tuple[Needle, ...]:
+    """Return the texts of an expression; nothing where it can match without any that is long enough."""
+    found = _sequence(list(parser.parse(expression)))
+    return tuple(dict.fromkeys(found)) if found else ()
+
+
+def ignores_case(expression: str) -> bool:
+    """Whether an expression takes small and capital letters alike."""
+    return expression.startswith("(?i)") or "(?i:" in expression
+
+
+def _sequence(items: Iterable[Any]) -> list[Needle]:
+    """Return the best set of texts among those of a sequence's parts."""
+    best: list[Needle] = []
+    run, begins = "", False
+    previous_boundary = False
+    for kind, value in [*items, (None, None)]:
+        name = str(kind)
+        if name == "LITERAL":
+            if not run:
+                begins = previous_boundary
+            run += chr(value)
+            previous_boundary = False
+            continue
+        boundary = name == "AT" and str(value) == "AT_BOUNDARY"
+        if run:
+            best = _better(best, [Needle(run, begins and _worded(run[0]), boundary and _worded(run[-1]))])
+            run = ""
+        previous_boundary = boundary
+        best = _better(best, _inner(name, value))
+    return best
+
+
+def _inner(name: str, value: Any) -> list[Needle]:
+    if name == "SUBPATTERN":
+        return _sequence(value[-1])
+    if name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] >= 1:
+        return _sequence(value[2])
+    if name == "BRANCH":
+        parts = [_sequence(part) for part in value[1]]
+        return [needle for part in parts for needle in part] if all(parts) else []
+    return []
+
+
+def _better(one: list[Needle], other: list[Needle]) -> list[Needle]:
+    return max(one, other, key=_worth)
+
+
+def _worth(found: list[Needle]) -> tuple[int, int]:
+    least = min((len(needle.text) for needle in found), default=0)
+    return (min(least, _ENOUGH) if least >= SHORTEST else 0, -len(found))
+
+
+def _worded(char: str) -> bool:
+    return char.isalnum() or char == "_"

@@ -1,0 +1,75 @@
+"""Whether a job went on with its work: the steps in the last part of a log. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+
+from whesl.diagnose.labels import clean
+
+KEPT = 4 << 20  # bytes of the end of a file
+_STEP = re.compile(
+    r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
+    r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep|n|t|it)"
+    r"\b\s*(?:no\.?|number|#)?\s*[:=#\[(]?\s*\[?\d"
+    r"|\b\d+(?:\.\d+)?%\s*(?:\||done|complete)|\b\d+%\|"
+    r"|\b\d+ (?:of|/) \d+\b|\b\d+/\d+ \[|\b(?:finished|completed|processed|done|wrote|saved|loaded)\b.*\d"
+    r"|^\s*(?:DAV|RMM|CG|OT|SCF|ENERGY|TIMING|WRITE|TIMESTEP|MAIN)\s*:?\s+\d)"
+)
+_NUMBERS = re.compile(r"\s*[-+]?\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){2,}\s*$")
+_TROUBLE = re.compile(
+    r"(?i)error|fail|fatal|exception|traceback|abort|kill|signal|warn|timeout"
+    r"|timed out|\bnan\b(?! iterations)|\binf\b"
+    r"|refused|lost|cannot|can't|unable|denied|invalid|segv|fault|terminat|exit|rendezvous|\bhang|\bhung|0x[0-9a-f]{4}|\.cpp:|\.c:\d"
+    r"|\bFile \"|frame #|retr(?:y|ies)"
+)
+
+
+class Tail:
+    """The last bytes of a file, with the number of their first line."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[tuple[bytes, int]] = deque()
+        self._size = 0
+
+    def add(self, text: bytes, line: int) -> None:
+        """Take in whole lines.
+
+        Args:
+            text: the lines.
+            line: the number of the first, from 1.
+        """
+        if len(text) > KEPT:
+            cut = text.find(b"\n", len(text) - KEPT) + 1
+            line += text.count(b"\n", 0, cut)
+            text = text[cut:]
+        self._blocks.append((text, line))
+        self._size += len(text)
+        while self._size - len(self._blocks[0][0]) >= KEPT:
+            self._size -= len(self._blocks.popleft()[0])
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines with their numbers."""
+        for text, line in self._blocks:
+            for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
+                yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
+
+    def progress(self) -> Iterator[tuple[int, int | None]]:
+        """Yield the lines that tell of steady work, with the rank that prints them."""
+        for number, content in self.lines():
+            if len(content) < 400 and _looks(content):
+                cleaned = clean(content)
+                if is_progress(cleaned.text):
+                    yield number, cleaned.rank
+
+
+def _looks(content: str) -> bool:
+    return any(map(str.isdigit, content)) and not _TROUBLE.search(content)
+
+
+def is_progress(text: str) -> bool:
+    """Whether a cleaned line tells of a step that was done."""
+    if not text or _TROUBLE.search(text):
+        return False
+    return bool(_STEP.search(text) or _NUMBERS.match(text))

@@ -1,0 +1,217 @@
+"""Lines of logs in which something known stands: one pass over bytes, in constant memory.
+
+Hyperscan looks for the needles of all messages at once in whole blocks. A line that it names is cleaned of
+its labels, and then tried with the expressions that have these needles: ``3: Killed`` is a line ``Killed``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+
+from whesl.detect.engines import make_engine, searcher
+from whesl.detect.regex_canonical_form import Canonical, canonical
+from whesl.diagnose.labels import COLOUR, Cleaned, clean, is_warning
+from whesl.diagnose.needles import ignores_case, needles
+from whesl.diagnose.progress import Tail
+from whesl.diagnose.records import Entry, Finding, Observed, Progress
+from whesl.diagnose.vocabulary import Role
+from whesl.esl.detections.base import Pattern
+
+LONGEST = 1 << 20  # bytes of a line; what is longer is looked at in pieces
+_FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and of the end
+_TEXT = 2000  # characters of a line that are kept
+_FRAME = re.compile(r'\s*File ".*", line \d+')
+_SOFT = re.compile(
+    r"(?i)\b(?:re-?try(?:ing)?\b|re-?tries (?:left|remaining)|attempt \d+|falling back|fall back|fallback"
+    r"|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing"
+    r"|recovered\b|non-?fatal|not fatal|harmless|can be (?:safely )?ignored|resum(?:ing|ed)\b"
+    r"|reconnect(?:ing|ed)\b|recoverable|handled|using default|disabl(?:ing|ed) )"
+)
+_WARNS = re.compile(
+    r"(?i)^\W*(?:warning|warn|note|info|debug|notice)\b|\bwarning:|(?-i:(?<!NCCL )\bWARN(?:ING)?\b)|: note:"
+)
+
+
+class Knowledge:
+    """Entries, compiled to be looked for.
+
+    Args:
+        entries: what to look for.
+        engine: as for ``whesl.detect.engines.make_engine``.
+    """
+
+    def __init__(self, entries: Sequence[Entry], engine: str = "auto") -> None:
+        self._pairs = [(entry, text) for entry in entries for text in entry.match]
+        users: dict[str, list[int]] = {}
+        for number, (_, text) in enumerate(self._pairs):
+            ignore_case = ignores_case(text)
+            for needle in needles(text):
+                users.setdefault(needle.expression(ignore_case), []).append(number)
+        self._users = list(users.values())
+        self._searchers: dict[int, Callable[[bytes], dict[str, bytes] | None]] = {}
+        self.scan = make_engine([Canonical(text.encode(), None, {}) for text in users], engine)
+
+    def found(self, needles: Iterable[int], text: str, whole: str) -> list[tuple[Entry, dict[str, str]]]:
+        """Return the entries that a line holds, with what their groups take of it.
+
+        Args:
+            needles: the needles that the line holds.
+            text: the line without labels.
+            whole: the line with them, in which some messages name a host.
+        """
+        line, labelled = text.encode(), whole[:_TEXT].encode()
+        result = []
+        for number in sorted({number for needle in needles for number in self._users[needle]}):
+            search = self._searchers.get(number) or self._searcher(number)
+            captured = search(line)
+            if captured is None and len(labelled) != len(line):
+                captured = search(labelled)
+            if captured is not None:
+                groups = {name: value.decode("utf-8", "replace") for name, value in captured.items()}
+                result.append((self._pairs[number][0], groups))
+        return result
+
+    def _searcher(self, number: int) -> Callable[[bytes], dict[str, bytes] | None]:
+        form = canonical(Pattern(text=self._pairs[number][1], regex=True))
+        search = self._searchers[number] = searcher(form)
+        return search
+
+
+class Scanner:
+    """Takes in the bytes of files, one file after another, and keeps what was found."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._first: dict[tuple[str, bool], list[Finding]] = {}
+        self._last: dict[str, deque[Finding]] = {}
+        self._counts: Counter[str] = Counter()
+        self._progress: list[Progress] = []
+        self._tails: list[Tail] = []
+        self._lines: list[int] = []
+
+    def begin(self, file: str) -> None:
+        """Begin a file."""
+        self._file = file
+        self._number = len(self._lines)
+        self._carry = b""
+        self._line = 1  # of the first carried byte
+        self._before = ""  # the line before the block
+        self._tail = Tail()
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the file."""
+        text = self._carry + data
+        end = text.rfind(b"\n") + 1
+        if not end:
+            if len(text) < LONGEST:
+                self._carry = text
+                return
+            end = len(text)
+        self._carry = text[end:]
+        self._block(text[:end])
+
+    def finish(self) -> None:
+        """End the file."""
+        if self._carry:
+            self._block(self._carry + b"\n")
+            self._carry = b""
+        self._lines.append(self._line - 1)
+        self._tails.append(self._tail)
+
+    def observed(self) -> Observed:
+        """Return what was found in all files."""
+        findings = {(f.number, f.line, f.entry.name): f for kept in self._first.values() for f in kept}
+        findings |= {(f.number, f.line, f.entry.name): f for kept in self._last.values() for f in kept}
+        known = {(f.number, f.line) for f in findings.values()}
+        progress = [
+            Progress(number=number, line=line, rank=rank)
+            for number, tail in enumerate(self._tails)
+            for line, rank in tail.progress()
+            if (number, line) not in known
+        ]
+        return Observed(
+            findings=tuple(findings[key] for key in sorted(findings)),
+            progress=tuple(progress),
+            counts=dict(self._counts),
+            last_lines=tuple(self._lines),
+        )
+
+    def tails(self) -> list[Tail]:
+        """Return the last part of each file."""
+        return self._tails
+
+    def _block(self, text: bytes) -> None:
+        if b"\x1b" in text:
+            text = COLOUR.sub(b"", text)
+        newlines = text.count(b"\n")
+        self._tail.add(text, self._line)
+        shown = text.replace(b"\r", b"\n") if b"\r" in text else text
+        if not shown.endswith(b"\n"):
+            shown += b"\n"
+        at, line = 0, self._line
+        for start, stop, found in self._knowledge.scan.lines(shown, 0, len(shown)):
+            line += text.count(b"\n", at, start)
+            at = start
+            previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+            self._judge(_decoded(shown[start:stop]), line, found, _decoded(previous[-_TEXT:]) or self._before)
+        self._before = ""
+        self._line += newlines
+
+    def _judge(self, text: str, line: int, needles: Iterable[int], previous: str) -> None:
+        cleaned = clean(text)
+        found = self._knowledge.found(needles, cleaned.text, text)
+        if not found:
+            return
+        # A line is what the most telling entry says; a harmless one that matches says that it is nothing.
+        if any(entry.role is Role.HARMLESS for entry, _ in found):
+            found = [pair for pair in found if pair[0].role in (Role.END, Role.FACT)]
+        elif text.startswith((" ", "\t")) and _FRAME.match(clean(previous).text):
+            return  # the source line of a traceback's frame
+        telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
+        if telling:
+            found = [pair for pair in found if not pair[0].general]
+        best: dict[Role, tuple[Entry, dict[str, str]]] = {}
+        for entry, captured in found:
+            role = Role.CAUSE if entry.role is Role.SYMPTOM else entry.role
+            held = best.get(role)
+            if held is None or (entry.strength, len(captured)) > (held[0].strength, len(held[1])):
+                best[role] = (entry, captured)
+        for entry, captured in best.values():
+            self._keep(entry, self._finding(entry, captured, cleaned, text, line))
+
+    def _keep(self, entry: Entry, finding: Finding) -> None:
+        self._counts[entry.name] += 1
+        first = self._first.setdefault((entry.name, finding.warned), [])
+        if len(first) < _FIRST:
+            first.append(finding)
+        else:
+            self._last.setdefault(entry.name, deque(maxlen=_LAST)).append(finding)
+
+    def _finding(
+        self, entry: Entry, captured: dict[str, str], cleaned: Cleaned, text: str, line: int
+    ) -> Finding:
+        rank = captured.get("rank", "")
+        return Finding(
+            entry=entry,
+            file=self._file,
+            number=self._number,
+            line=line,
+            text=text.rstrip()[:_TEXT],
+            rank=int(rank) if rank.isdigit() else cleaned.rank,
+            node=captured.get("node") or cleaned.node,
+            device=captured.get("device") or cleaned.device,
+            path=captured.get("path"),
+            time=cleaned.time,
+            warned=is_warning(cleaned.level)
+            or bool(_WARNS.search(cleaned.text))
+            or bool(_SOFT.search(cleaned.text)),
+        )
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

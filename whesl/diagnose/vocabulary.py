@@ -1,0 +1,101 @@
+"""Words of a diagnosis: classes of causes, roles of messages, what would help, how a job ended."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class CauseClass(Enum):
+    """What kind of thing ended a job."""
+
+    MEMORY_HOST = "out-of-memory-host"
+    MEMORY_GPU = "out-of-memory-gpu"
+    GPU = "gpu-hardware"
+    FABRIC = "network-fabric"
+    NODE = "node-lost"
+    FULL = "filesystem-full"
+    QUOTA = "quota"
+    FILESYSTEM = "filesystem-error"
+    TIME = "time-limit"
+    CANCELLED = "preempted/cancelled"
+    HANG = "hang/collective-timeout"
+    BUG = "segfault/app-bug"
+    NUMERICAL = "numerical"
+    INPUT = "input/config-error"
+    DEPENDENCY = "missing-dependency"
+    LICENCE = "licence"
+    CONTAINER = "container"
+    LAUNCHER = "launcher/rendezvous"
+    OTHER_RANK = "dependency-of-other-rank"
+
+
+class Role(Enum):
+    """What a message says of the job that printed it.
+
+    ``cause``: it names what went wrong. ``symptom``: another process, or a launcher, tells of what it saw.
+    ``harmless``: jobs that end well print it too. ``end``: the program says that it has done its work.
+    ``fact``: where ranks run and which one failed first.
+    """
+
+    CAUSE = "cause"
+    SYMPTOM = "symptom"
+    HARMLESS = "harmless"
+    END = "end"
+    FACT = "fact"
+
+
+class Advice(Enum):
+    """What lets the same job succeed; ``none``: nothing does before somebody mends what is named."""
+
+    SAME_NODES = "same-nodes"
+    OTHER_NODES = "other-nodes"
+    OTHER_RESOURCES = "other-resources"
+    NONE = "none"
+    UNKNOWN = "unknown"
+
+
+class Outcome(Enum):
+    """How a job ended, as far as its log tells."""
+
+    FAILED = "failed"
+    ENDED_WELL = "ended-well"
+    UNKNOWN = "unknown"
+
+
+ADVICE = {
+    CauseClass.MEMORY_HOST: Advice.OTHER_RESOURCES,
+    CauseClass.MEMORY_GPU: Advice.OTHER_RESOURCES,
+    CauseClass.GPU: Advice.OTHER_NODES,
+    CauseClass.FABRIC: Advice.OTHER_NODES,
+    CauseClass.NODE: Advice.OTHER_NODES,
+    CauseClass.FULL: Advice.OTHER_RESOURCES,
+    CauseClass.QUOTA: Advice.OTHER_RESOURCES,
+    CauseClass.FILESYSTEM: Advice.SAME_NODES,
+    CauseClass.TIME: Advice.OTHER_RESOURCES,
+    CauseClass.CANCELLED: Advice.SAME_NODES,
+    CauseClass.HANG: Advice.SAME_NODES,
+    CauseClass.BUG: Advice.NONE,
+    CauseClass.NUMERICAL: Advice.NONE,
+    CauseClass.INPUT: Advice.NONE,
+    CauseClass.DEPENDENCY: Advice.NONE,
+    CauseClass.LICENCE: Advice.NONE,
+    CauseClass.CONTAINER: Advice.NONE,
+    CauseClass.LAUNCHER: Advice.SAME_NODES,
+    CauseClass.OTHER_RANK: Advice.UNKNOWN,
+}
+
+# A job may print some more steps after one of these: another rank, or the next write, meets it later.
+LASTING = frozenset(
+    {
+        CauseClass.MEMORY_HOST,
+        CauseClass.GPU,
+        CauseClass.FABRIC,
+        CauseClass.NODE,
+        CauseClass.FULL,
+        CauseClass.QUOTA,
+        CauseClass.FILESYSTEM,
+        CauseClass.NUMERICAL,
+    }
+)
+
+STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 0, Role.FACT: 0}
