@@ -38,7 +38,8 @@ class Needle(NamedTuple):
 
 def needles(expression: str) -> tuple[Needle, ...]:
     """Return the texts of an expression; nothing where it can match without any that is long enough."""
-    found = _sequence(list(parser.parse(expression)))
+    parsed: Any = parser.parse(expression)
+    found = _sequence(parsed)
     return tuple(dict.fromkeys(found)) if found else ()
 
 

@@ -25,9 +25,9 @@ _TEXT = 2000  # characters of a line that are kept
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?try(?:ing)?\b|re-?tries (?:left|remaining)|attempt \d+|falling back|fall back|fallback"
-    r"|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing"
-    r"|recovered\b|non-?fatal|not fatal|harmless|can be (?:safely )?ignored|resum(?:ing|ed)\b"
-    r"|reconnect(?:ing|ed)\b|recoverable|handled|using default|disabl(?:ing|ed) )"
+    r"|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b"
+    r"|continuing|recovered\b|non-?fatal|not fatal|harmless|can be (?:safely )?ignored|resum(?:ing|ed)\b"
+    r"|reconnect(?:ing|ed)\b|recoverable|using default|disabl(?:ing|ed) )"
 )
 _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn|note|info|debug|notice)\b|\bwarning:|(?-i:(?<!NCCL )\bWARN(?:ING)?\b)|: note:"
