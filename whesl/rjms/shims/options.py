@@ -8,7 +8,7 @@ early, and the user's own words stay as they are.
 
 from __future__ import annotations
 
-from whesl.rjms.slurm.option_tables import JOB, NEWER, SRUN
+from whesl.rjms.slurm.option_tables import JOB, LATER_JOB, LATER_SRUN, SRUN
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
 if TYPE_CHECKING:
@@ -57,17 +57,25 @@ class Table:
 
     Args:
         text: the words.
+        later: those that only newer releases of the command have.
         whole: these are all there are, so that abbreviated names are understood.
         stranger: as what other long options are taken, "=" or "".
     """
 
-    __slots__ = ("kinds", "letters", "stranger", "whole")
+    __slots__ = ("kinds", "later", "letters", "stranger", "whole")
 
-    def __init__(self, text: str, *, whole: bool = True, stranger: str = "") -> None:
+    def __init__(self, text: str, *, later: str = "", whole: bool = True, stranger: str = "") -> None:
         self.kinds: dict[str, str] = {}
         self.letters: dict[str, str] = {}
+        self.later: set[str] = set()
         self.stranger = stranger
         self.whole = whole
+        self._add(text)
+        known = set(self.kinds)
+        self._add(later)
+        self.later = set(self.kinds) - known
+
+    def _add(self, text: str) -> None:
         for word in text.split():
             kind = word[-1] if word[-1] in "=?" else ""
             name, _, letter = word.removesuffix(kind).partition("/")
@@ -76,10 +84,15 @@ class Table:
                 self.letters[letter] = name
 
     def full_name(self, given: str) -> str:
-        """Return the long name that is meant."""
+        """Return the long name that is meant.
+
+        An abbreviation of one option of the older releases means that one: a newer release that has a second
+        option of these letters refuses the call itself.
+        """
         if given in self.kinds or not self.whole:
             return given
         longer = [name for name in self.kinds if name.startswith(given)]
+        longer = [name for name in longer if name not in self.later] or longer
         return longer[0] if len(longer) == 1 else given
 
 
@@ -124,7 +137,7 @@ def _short(word: str, following: str | None, table: Table) -> list[Option]:
     return options
 
 
-_SRUN = Table(JOB + SRUN + NEWER)
+_SRUN = Table(JOB + SRUN, later=LATER_JOB + LATER_SRUN)
 
 
 def parse_srun(arguments: Sequence[str]) -> Line:

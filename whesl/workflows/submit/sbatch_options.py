@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from whesl.rjms.shims.options import Table, parse
-from whesl.rjms.slurm.option_tables import JOB, NEWER, SBATCH
+from whesl.rjms.slurm.option_tables import JOB, LATER_JOB, LATER_SBATCH, SBATCH
 
 # A site's own options (SPANK plugins) mostly have a value.
-_SBATCH = Table(JOB + SBATCH + NEWER, stranger="=")
+_SBATCH = Table(JOB + SBATCH, later=LATER_JOB + LATER_SBATCH, stranger="=")
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
