@@ -1,7 +1,8 @@
 """The options of Slurm's commands that start something, in the words of ``whesl.rjms.shims.options.Table``.
 
-Source: the tables of Slurm itself (``src/common/slurm_opt.c``), releases 22.05.11, 23.02.8, 23.11.11, 24.05.8,
-24.11.7, 25.05.8, 25.11.7 and 26.05.3. An option whose argument is optional in one of them has ``?`` here.
+Source: the tables of Slurm itself (``src/common/slurm_opt.c``), releases 22.05.11, 23.02.8, 23.11.11,
+24.05.8, 24.11.7, 25.05.8, 25.11.7 and 26.05.3. An option whose argument is optional in one of them has ``?``
+here.
 """
 
 from __future__ import annotations
