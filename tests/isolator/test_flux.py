@@ -173,6 +173,26 @@ def test_a_job_exception_of_somebody_else_s_is_recovered(bed: FluxBed, tmp_path:
     assert "node-health, severity 2" in evidence["detail"] and "ECC errors" in evidence["detail"]
 
 
+def test_names_and_ranks_agree_after_the_first_node_is_replaced(bed: FluxBed, tmp_path: Path) -> None:
+    rules = UNHEALTHY.replace('JOB EXCEPTION "node-health" SEVERITY 2', 'MATCH "^sick" stdout')
+    rules = rules.replace('{"unknown": "fail"}', '{"node": "n01"}').replace(' RAISE "whesl-unhealthy"', "")
+    script = """\
+echo "names $WHESL_NODELIST $(paste -sd, $WHESL_HOSTFILE)"
+echo "ranks $(flux run -N{used} -n{used} -l hostname | sort -n | cut -d' ' -f2 | paste -sd,)"
+[ "$WHESL_RESTART_COUNT" != 0 ] || {{ echo sick; sleep 600; }}
+"""
+    made = Protected(bed, tmp_path, rules, script=script)
+    made.until(lambda: "status" in made.text(), "the end")
+    assert made.text().splitlines() == [
+        "names n01,n02 n01,n02",
+        "ranks n01,n02",
+        "sick",
+        "names n02,n03 n02,n03",
+        "ranks n02,n03",
+        "status 0",
+    ]
+
+
 def test_all_of_a_job_that_was_stopped_goes_on(bed: FluxBed, tmp_path: Path) -> None:
     """Its brokers too, as on machines that were paused: Flux suspends no job, so nobody can be asked."""
     made = Protected(

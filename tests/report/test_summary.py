@@ -26,8 +26,9 @@ from tests.report.records import (
 from tests.report.story import told as told_story
 from whesl.model.evidence import Evidence, explain
 from whesl.model.workflow import Task, Workflow
+from whesl.records import isolator
 from whesl.report import progress_lines_and_table, text_report
-from whesl.report.collection import Gathered
+from whesl.report.collection import Gathered, Happening
 from whesl.report.exception_row import intended, noted
 from whesl.report.page import html
 from whesl.report.records import Report
@@ -423,4 +424,16 @@ def test_an_agent_that_killed_because_of_its_lease_is_told() -> None:
     why = "the agent on n02 killed 3 processes of the task: nobody on n01 had answered it for 3.0 s"
     result = summarise(told([*RECOVERED[:3], ("lease-ended", 30.0, {"node": "n02", "reason": why})]))
     assert result.tasks[0].leases_ended == [why]
-    assert why in text_report.lease_lines(result)[0]
+    assert why in text_report.node_lines(result)[0]
+
+
+def test_what_still_names_a_replaced_node_is_told_once() -> None:
+    outdated = {"pid": 1, "started": 1, "outdated": ["HEAD=n1"]}
+    again = [("launched", 30.0 + number, {"attempt": number, **outdated}) for number in (2, 3)]
+    result = summarise(told([*RECOVERED[:3], *again]))
+    (line,) = text_report.node_lines(result)
+    assert "HEAD=n1" in line
+    launched = isolator.Launched(attempt=2, pid=1, started=1, outdated=("HEAD=n1",))
+    said = progress_lines_and_table.line(Happening(task="wf/a", time=0.0, record=launched))
+    assert said is not None
+    assert "runs again (attempt 2); a node was replaced" in said

@@ -138,12 +138,26 @@ def test_node_files() -> None:
         "--overlap --nodes=2 --nodelist=n[04,03] ./app"
     )
     assert srun("-F nodes -n3 -m arbitrary ./app", AFTER, read=files.__getitem__) == (
-        "--overlap --nodes=2 --nodelist=n04,n04,n01 -n3 -m arbitrary ./app"
+        "--overlap --nodelist=n04,n04,n01 -n3 -m arbitrary ./app"
     )
     environ = {**AFTER, "SLURM_HOSTFILE": "nodes"}
     assert srun("-n3 -m arbitrary ./app", environ, read=files.__getitem__) == (
-        "--overlap --nodes=2 --nodelist=n04,n04,n01 -n3 -m arbitrary ./app"
+        "--overlap --nodelist=n04,n04,n01 -n3 -m arbitrary ./app"
     )
+
+
+def test_a_host_file_alone_says_the_order_of_the_tasks() -> None:
+    """srun takes SLURM_HOSTFILE for --distribution=arbitrary, and a named list for a set of nodes."""
+    environ = {**AFTER, "SLURM_HOSTFILE": "nodes"}
+    files = {"nodes": "n03\nn02\n"}
+    said = srun("-n2 ./app", environ, read=files.__getitem__)
+    assert said == "--overlap --distribution=arbitrary --nodelist=n03,n04 -n2 ./app"
+    said = srun("-n2 -w n01,n03 ./app", environ, read=files.__getitem__)
+    assert said == "--overlap --nodes=2 --nodelist=n[01,03] -n2 ./app"
+    said = srun("-n2 -F nodes ./app", {**AFTER}, read=files.__getitem__)
+    assert said == "--overlap --nodes=2 --nodelist=n[03-04] -n2 ./app"
+    said = srun("-N2 -n2 ./app", environ, read=files.__getitem__)
+    assert said.startswith("--overlap --nodes=2 --distribution=arbitrary --nodelist=n03,n04 -n2")
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 
 class NodeSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The nodes of one allocation, split in use, spare and lost; each in the allocation's order.
+    """The nodes of one allocation, split in use, spare and lost.
 
-    ``swapped`` records which spare took whose place, so that a launcher that names the old node is
-    corrected.
+    ``active`` is what a task is told of: in the allocation's order (``in_order``). ``spares`` come in the
+    order in which they are taken. ``swapped`` records which spare took whose place, so that a launcher that
+    names the old node is corrected.
     """
 
     active: tuple[str, ...]
@@ -39,6 +42,20 @@ class NodeSet(msgspec.Struct, frozen=True, kw_only=True):
             lost=(*self.lost, suspect),
             swapped={**swapped, suspect: spare},
         )
+
+    def in_order(self, allocation: Sequence[str]) -> NodeSet:
+        """Return the set with the nodes in use in the allocation's order; strangers come last.
+
+        Launchers of Slurm and Flux put ranks on the nodes of a step in that order, whatever order the nodes
+        are named in (``srun --nodelist``, measured with Slurm 22.05.8). A task that takes the first
+        name of a list as the host of rank 0 finds it there only when the list is in the same order.
+
+        Args:
+            allocation: the nodes as the resource manager lists them.
+        """
+        place = {node: number for number, node in enumerate(allocation)}
+        active = sorted(self.active, key=lambda node: place.get(node, len(place)))
+        return msgspec.structs.replace(self, active=tuple(active))
 
     def remove(self, suspect: str) -> NodeSet:
         """Return the set without a node, whatever its part was. Raises KeyError for a stranger."""

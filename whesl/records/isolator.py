@@ -61,17 +61,28 @@ class Attempt(Record, frozen=True, kw_only=True, tag="attempt"):
 class Launched(Record, frozen=True, kw_only=True, tag="launched"):
     """An attempt's runner lives. ``started``: its start in clock ticks since boot.
 
-    ``began``: when that was, where it was before the record: seconds since the epoch, else 0.
+    ``began``: when that was, where it was before the record: seconds since the epoch, else 0. ``outdated``:
+    variables and arguments that still name a node which was replaced.
     """
 
     attempt: int
     pid: int
     started: int
     began: float = 0.0
+    outdated: tuple[str, ...] = ()
 
     def start(self, time: float) -> float:
         """Return when the attempt began, seconds since the epoch; ``time`` is the record's."""
         return min(self.began, time) or time
+
+    def warning(self) -> str:
+        """Return what a person is told of the names that are out of date, "" without any."""
+        if not self.outdated:
+            return ""
+        return (
+            f"a node was replaced, and the task is still told its name: {', '.join(self.outdated)}; what the "
+            "task's own script sets from WHESL_NODELIST or SLURM_JOB_NODELIST is right after each restart"
+        )
 
 
 class Exited(Record, frozen=True, kw_only=True, tag="exited"):

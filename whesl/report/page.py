@@ -51,8 +51,8 @@ def _parts(report: Report) -> Iterable[Child]:
     yield _section("Exceptions", *_exceptions(report))
     if again := text_report.again_lines(report):
         yield _section("Jobs that ran again", _list(again))
-    if ended := text_report.lease_lines(report):
-        yield _section("Nodes that were cut off", _list(ended))
+    if told := text_report.node_lines(report):
+        yield _section("Nodes that were cut off or replaced", _list(told))
     if report.bad_nodes:
         yield _section("Nodes to report", *_bad_nodes(report))
     for title, tasks in text_report.by_group(report):

@@ -39,7 +39,8 @@ def line(item: Happening) -> str | None:
 def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
     match record:
         case isolator.Launched():
-            return "runs" if record.attempt == 1 else f"runs again (attempt {record.attempt})"
+            again = "runs" if record.attempt == 1 else f"runs again (attempt {record.attempt})"
+            return f"{again}; {record.warning()}".removesuffix("; ")
         case isolator.Raised():
             return _raised(record.raised)
         case isolator.StepDone():

@@ -57,8 +57,9 @@ class RunAgain(msgspec.Struct, kw_only=True):
 class TaskRow(msgspec.Struct, kw_only=True):
     """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
 
-    ``leases_ended``: which agents have killed processes of the task, and why. ``observed``: it was only
-    observed. ``group``: of commands without a workflow (``whesl.report.exec_groups``).
+    ``leases_ended``: which agents have killed processes of the task, and why. ``outdated``: warnings of names
+    of nodes that were replaced. ``observed``: it was only observed. ``group``: of commands without a workflow
+    (``whesl.report.exec_groups``).
     """
 
     task: str
@@ -72,6 +73,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     jobs: list[str] = []
     run_again: list[RunAgain] = []
     leases_ended: list[str] = []
+    outdated: list[str] = []
     runs: list[Run] = []
     observed: bool = False
     group: Group | None = None

@@ -43,6 +43,7 @@ class TaskFold:
             jobs=[],
             run_again=[],
             leases_ended=[],
+            outdated=[],
             runs=[],
         )
         self.rows: dict[int, ExceptionRow] = {}  # of the present start of its job, by ordinal
@@ -223,6 +224,8 @@ class TaskFold:
 
     def _on_launched(self, record: isolator.Launched, time: float) -> None:
         self._attempt_started = began = record.start(time)
+        if (warning := record.warning()) and warning not in self.row.outdated:
+            self.row.outdated.append(warning)
         self._stop(began)
         self._count_attempt(record.attempt)
         self.row.runs.append(Run(attempt=record.attempt, started=began, job=self._job))

@@ -173,10 +173,12 @@ def again_lines(report: Report) -> list[str]:
     ]
 
 
-def lease_lines(report: Report) -> list[str]:
-    """Return a line for each time that an agent has killed processes since its lease was over."""
+def node_lines(report: Report) -> list[str]:
+    """Return a line for each lease that ended with processes killed, and for outdated names of nodes."""
     return [
-        visible(f"{row.task.partition('/')[2]}: {why}") for row in report.tasks for why in row.leases_ended
+        visible(f"{row.task.partition('/')[2]}: {why}")
+        for row in report.tasks
+        for why in (*row.leases_ended, *row.outdated)
     ]
 
 
@@ -210,7 +212,7 @@ def terminal(report: Report) -> RenderableType:
         Text(f"{report.workflow}: {headline(report)}", style="bold"),
         *(Text(line) for line in worth(report)),
     ]
-    parts += [Text(f"\n{line}") for line in (*again_lines(report), *lease_lines(report))]
+    parts += [Text(f"\n{line}") for line in (*again_lines(report), *node_lines(report))]
     raised: dict[str, list[ExceptionRow]] = {}
     for row in report.exceptions:
         raised.setdefault(row.task, []).append(row)
@@ -307,7 +309,7 @@ def markdown(report: Report) -> str:
     if report.exceptions:
         lines += ["", "## Exceptions", ""]
         lines += _markdown_table(_EXCEPTION_COLUMNS, map(_exception_cells, report.exceptions))
-    lines += [f"\n{_plain(line)}" for line in (*again_lines(report), *lease_lines(report))]
+    lines += [f"\n{_plain(line)}" for line in (*again_lines(report), *node_lines(report))]
     for title, tasks in by_group(report):
         heading = f"Tasks: {_plain(title)}" if title else "Tasks"
         cells = (map(_plain, _task_cells(row)) for row in tasks)

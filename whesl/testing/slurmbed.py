@@ -45,7 +45,7 @@ class SlurmBed(Bed):
     """One cluster; a context manager.
 
     Args:
-        nodes: how many nodes, named n01, n02, ...
+        nodes: how many nodes, named n01, n02, ...; or their names, in the order of slurm.conf.
         mode: what a node is made of (module docstring). ``cut`` needs ``net``; ``kill_node`` is a crash of
         the whole
             node except in ``host``, where only slurmd dies.
@@ -61,7 +61,7 @@ class SlurmBed(Bed):
 
     def __init__(
         self,
-        nodes: int = 4,
+        nodes: int | Sequence[str] = 4,
         mode: Mode = "pid",
         *,
         cpus: int = 2,
@@ -72,7 +72,9 @@ class SlurmBed(Bed):
         directory: Path | None = None,
     ) -> None:
         self.mode: Mode = mode
-        self.nodes = tuple(f"n{number:02d}" for number in range(1, nodes + 1))
+        if isinstance(nodes, int):
+            nodes = [f"n{number:02d}" for number in range(1, nodes + 1)]
+        self.nodes = tuple(nodes)
         self._cpus = cpus
         self._slurmd_timeout = slurmd_timeout
         self._dbd = dbd
@@ -87,7 +89,7 @@ class SlurmBed(Bed):
         self._socket = self.directory / "run" / "munge.socket"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
         self._host = socket.gethostname().split(".")[0]
-        self._ports, self._claims = free_ports(3 + nodes + len(self._more))
+        self._ports, self._claims = free_ports(3 + len(self.nodes) + len(self._more))
         self.tag = secrets.token_hex(3)  # in the names of its network devices
         self._network = NodeNetwork(self.tag, self.nodes)
 

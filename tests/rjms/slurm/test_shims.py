@@ -118,7 +118,8 @@ def test_spares_are_not_used(task: Task, line: str, expected: list[str]) -> None
         ("srun -N2 --exclusive hostname", ["n01", "n03"]),
         ("echo n02 > nodes; srun -N1 -w ./nodes hostname", ["n03"]),
         ("srun --nodes=1 --exclude n02 hostname", ["n01"]),
-        ("for i in 1 2; do srun -N1 -n1 hostname; done", ["n01", "n03"]),
+        ("for i in 1 2; do srun -N1 -n1 hostname; done", ["n01", "n01"]),
+        ("for i in 1 2; do srun -N1 -n1 sh -c 'hostname; sleep 1' & done; wait", ["n01", "n03"]),
         (
             "printf 'n02\\nn01\\nn02\\n' > f; SLURM_HOSTFILE=f srun -n3 -m arbitrary hostname",
             ["n01", "n03", "n03"],
@@ -246,7 +247,21 @@ def test_a_shim_outside_a_task_is_the_real_command(tmp_path: Path) -> None:
     inside = {"WHESL_NODELIST": "n1,n2,n3", "WHESL_HIDDEN_NODES": "n4", "SLURM_JOB_ID": "7"}
     inside["WHESL_HOSTFILE"] = str(tmp_path / "hosts")
     assert call(inside) == f"<{real}/srun><--nodes=2><--nodelist=n[1-2]><a b><>"
-    assert call(inside) == f"<{real}/srun><--nodes=2><--nodelist=n[3,1]><a b><>"
+    assert call(inside) == f"<{real}/srun><--nodes=2><--nodelist=n[1-2]><a b><>", "the one before has ended"
+    # A step that runs has its number until it ends.
+    (real / "srun").write_text('#!/bin/sh\nprintf "<%s>" "$@"\ntouch "$RUNS"; read line\n')
+    runs = tmp_path / "runs"
+    with subprocess.Popen(
+        [str(nested / "srun"), "-N2", "a"],
+        env={"PATH": path, "RUNS": str(runs), **inside},
+        stdin=subprocess.PIPE,
+    ) as first:
+        wait_until(runs.exists, "the first step runs")
+        (real / "srun").write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
+        assert call(inside) == "<--nodes=2><--nodelist=n[3,1]><a b><>"
+        assert first.stdin is not None
+        first.stdin.write(b"\n")
+    assert call(inside) == "<--nodes=2><--nodelist=n[1-2]><a b><>"
     missing = subprocess.run(
         [str(nested / "mpirun"), "x"], env={"PATH": path}, capture_output=True, text=True, check=False
     )

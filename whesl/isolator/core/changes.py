@@ -38,7 +38,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Begun():
             return _begun(record)
         case records.Nodes():
-            return {"nodes": record.nodes}
+            return {"nodes": record.nodes.in_order(state.setup.nodes)}
         case records.Attempt():
             return _attempt(state, record)
         case records.Launched():
@@ -158,6 +158,7 @@ def _launched(state: State, record: records.Launched, time: float) -> dict[str, 
     began = record.start(time)
     return {
         "leases_ended": (),
+        "outdated": record.outdated,
         "phase": Phase.RUNNING,
         "alive": True,
         "first_started": state.first_started or began,
@@ -303,7 +304,7 @@ def _step_done(state: State, record: records.StepDone) -> dict[str, Any]:
     if record.ran is not None:
         fields["ran"] = record.ran
     if record.nodes is not None:
-        fields["nodes"] = record.nodes
+        fields["nodes"] = record.nodes.in_order(state.setup.nodes)
     if record.bad_nodes:
         fields["bad_nodes"] = (*state.bad_nodes, *record.bad_nodes)
     assert state.recovery is not None

@@ -58,13 +58,15 @@ class CoordinatorLost(Event, frozen=True, kw_only=True):
 class AttemptStarted(Event, frozen=True, kw_only=True):
     """The runner of an attempt lives. ``started`` is its start time in clock ticks since boot.
 
-    ``began``: when that was, seconds since the epoch; 0: just now.
+    ``began``: when that was, seconds since the epoch; 0: just now. ``outdated``: what still names a node that
+    was replaced (``launch.replaced_node_mentions``).
     """
 
     attempt: int
     pid: int
     started: int
     began: float = 0.0
+    outdated: tuple[str, ...] = ()
 
 
 class ProgramSeen(Event, frozen=True, kw_only=True):

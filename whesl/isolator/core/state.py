@@ -124,6 +124,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
     leases_ended: tuple[str, ...] = ()  # what agents told of leases that ended in this attempt
+    outdated: tuple[str, ...] = ()  # what the attempt is told that names a replaced node
     lingering: tuple[str, ...] = ()  # nodes on which a step of an earlier attempt may never end
     job_raises: tuple[JobRaise, ...] = ()
     controls: tuple[str, ...] = ()

@@ -42,6 +42,7 @@ class Starter:
         self._allocation = allocation
         self._base = dict(os.environ)
         self._shims = ""
+        self._outdated: tuple[str, ...] = ()
 
     def may_take_long(self, command: AttemptPlan) -> bool:
         """Whether files have to be linked first, which is not for the event loop."""
@@ -90,6 +91,7 @@ class Starter:
             pid=attempt.pid,
             started=attempt.started,
             began=first.began if first is not None else 0.0,
+            outdated=self._outdated,
         )
 
     def _begin(self, command: AttemptPlan) -> Attempt:
@@ -99,6 +101,11 @@ class Starter:
         self.write_reconfigure(command.configuration)
         file_retry.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         launch = self._compose(command)
+        if command.nodes.swapped:
+            # Only here: swaps are rare, and what starts a task's first attempt loads no more than that needs.
+            from whesl.isolator.launch.replaced_node_mentions import mentions
+
+            self._outdated = mentions(launch.environment, launch.command, command.nodes.swapped)
         if command.configuration.path_map:
             self._prepare(command)
         return Attempt.start(self._job, directory, number, command.token, launch)

@@ -23,6 +23,7 @@ from whesl.rjms.shims import MARKER  # noqa: E402 - only found through the path 
 from whesl.rjms.shims.launcher_rewriting import rewrite  # noqa: E402 - as above
 
 NOT_FOUND = 127
+_MOST_STEPS = 4096  # more run at once on no allocation: each has a launcher on one node
 
 
 def find_real(name: str, path: str) -> str | None:
@@ -69,25 +70,34 @@ def mpi_flavour(real: str) -> str:
     return "hydra" if any(word in asked.stdout for word in ("HYDRA", "Intel", "MPICH")) else "openmpi"
 
 
-def next_ordinal(host_file: str) -> int:
-    """Count a step of the task: one byte appended to a file beside the host file.
+def free_ordinal(host_file: str) -> int:
+    """Return the lowest number that no running step of the task has; this one has it until it ends.
 
-    Where it cannot be written, the process id is the next best thing that differs between steps.
+    A step on part of the nodes is placed by it. So steps that run one after another are each on the first
+    nodes, where Slurm would put them and a script looks for them, and steps that run at once are on
+    different ones. A number is a lock on a byte of a file beside the host file. The launcher that this
+    process becomes keeps the lock, and its end gives it back. Returns 0 where the file cannot be locked.
     """
     if not host_file:
-        return os.getpid()
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+        return 0
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
     try:
         descriptor = os.open(f"{host_file}.steps", flags, 0o600)
     except OSError:
-        return os.getpid()
-    try:
-        os.write(descriptor, b".")
-        return os.lseek(descriptor, 0, os.SEEK_CUR) - 1
-    except OSError:
-        return os.getpid()
-    finally:
-        os.close(descriptor)
+        return 0
+    for number in range(_MOST_STEPS):
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        except BlockingIOError:
+            continue
+        except OSError:
+            break
+        os.set_inheritable(descriptor, True)
+        return number
+    os.close(descriptor)
+    return 0
 
 
 def _read(path: str) -> str:
@@ -110,7 +120,7 @@ def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
     Args:
         name: ``srun`` or ``flux``.
         argv: its arguments.
-        ordinal: number of the step within the task.
+        ordinal: number of the step among those that run (``free_ordinal``).
     """
     from whesl.rjms.shims import instance
     from whesl.rjms.shims.flux_rewriting import INSTANCE, RANKS
@@ -212,7 +222,7 @@ def main(arguments: list[str]) -> NoReturn:
     name, *argv = arguments
     inside = bool(os.environ.get("WHESL_NODELIST"))
     steps = os.environ.get("WHESL_HOSTFILE", "")
-    ordinal = next_ordinal(steps) if inside and name == "srun" else 0
+    ordinal = free_ordinal(steps) if inside and name == "srun" else 0
     if inside and name in ("srun", "flux") and os.environ.get("WHESL_FLUX_INSTANCE"):
         run = inner(name, argv, ordinal)
         if run is not None:

@@ -52,7 +52,7 @@ def rewrite(
         environ: the environment (module docstring).
         read: returns a file's text (node files and host files); raises OSError.
         flavour: which MPI an mpirun belongs to, ``openmpi`` or ``hydra`` (MPICH, Intel); asked only when
-        needed. ordinal: number of the step within the task; steps on part of the nodes go round by it.
+        needed. ordinal: number of the step among those that run; steps on part of the nodes go round by it.
         keep: writes a text to a file of the step's and returns its path; raises OSError.
 
     A damaged value, an unreadable file or a form that is not understood leaves the user's words as they are:
@@ -157,11 +157,13 @@ def placement(
     available = [node for node in available if node not in (used or ())] or available
     if not available:
         return None
-    arbitrary = (line.value("distribution") or environ.get("SLURM_DISTRIBUTION", "")).startswith("arbitrary")
-    if arbitrary and named is not None:
-        # One word per task, in the order of the tasks: repeats and order are the meaning.
+    if named is not None and _arbitrary(line, environ):
+        # One word per task, in the order of the tasks: repeats and order are the meaning. Newer srun refuse
+        # a number of nodes beside this distribution.
         tasks = [node for node in nodes.translate(named) if node in available]
-        return [f"--nodes={len(set(tasks))}", f"--nodelist={','.join(tasks)}"] if tasks else None
+        count = [f"--nodes={len(set(tasks))}"] if line.has("nodes") else []
+        said = [] if line.has("distribution") else ["--distribution=arbitrary"]
+        return [*count, *said, f"--nodelist={','.join(tasks)}"] if tasks else None
     wanted = node_count(line, environ, named, len(available))
     relative = line.value("relative")
     if relative is not None:
@@ -177,6 +179,12 @@ def placement(
     if used is not None:
         used += chosen
     return [f"--nodes={wanted}", f"--nodelist={compress(chosen)}"]
+
+
+def _arbitrary(line: Line, environ: Mapping[str, str]) -> bool:
+    """Whether tasks go to nodes in the order of a list: as is said, or by SLURM_HOSTFILE alone (srun(1))."""
+    said = line.value("distribution") or environ.get("SLURM_DISTRIBUTION")
+    return said.startswith("arbitrary") if said else not line.has("nodelist", "nodefile")
 
 
 def named_nodes(line: Line, environ: Mapping[str, str], read: Callable[[str], str]) -> tuple[str, ...] | None:

@@ -89,7 +89,7 @@ def flux_run(
         environ: the script's environment (modules ``launcher_rewriting`` and ``flux_rewriting``).
         facts: of the instance.
         read: returns a file's text; raises OSError.
-        ordinal: number of the step within the task.
+        ordinal: number of the step among those that run.
     """
     try:
         return _run(parse_srun(list(argv)), environ, facts, read, ordinal)

@@ -32,7 +32,10 @@ def on_attempt_started(transition: Transition, event: AttemptStarted) -> None:
     state = transition.state
     if event.attempt != state.attempt or state.phase is not Phase.LAUNCHING:
         return
-    transition.record(records.Launched(**msgspec.structs.asdict(event)))
+    launched = records.Launched(**msgspec.structs.asdict(event))
+    transition.record(launched)
+    if launched.outdated != state.outdated and (warning := launched.warning()):
+        transition.say(warning)
     running_task_reconfiguration.tell(transition)
     for done in state.pending:
         transition.report_recovery(done, RecoveryOutcome.RELAUNCHED)
