@@ -26,7 +26,14 @@ def publish(path: Path, bad: set[str]) -> Path:
     ]
     rows = tuple(NodeRisk(node=name, probability=(0.9 if name in bad else 0.01,)) for name in names)
     now = time.time()
-    made = Table(written=now, valid_until=now + 3600, horizons=(3600.0,), nodes=rows, source="a test's word")
+    made = Table(
+        written=now,
+        valid_until=now + 3600,
+        horizons=(3600.0,),
+        nodes=rows,
+        source="a test's word",
+        thresholds=(0.5,),
+    )
     risk_table.write_bytes(path, risk_table.encode(made))
     return path
 

@@ -52,7 +52,9 @@ class World:
         if not self.known:
             return None
         until = self.now + 60.0
-        return Table(written=self.now, valid_until=until, horizons=(1000.0,), nodes=rows, source="x")
+        return Table(
+            written=self.now, valid_until=until, horizons=(1000.0,), nodes=rows, source="x", thresholds=(0.5,)
+        )
 
     def step(self, event: node_changes.Event, *, performed: bool = True) -> list[Command]:
         self.state, records, commands = node_changes.step(self.state, event, self.now, self.how)
@@ -103,10 +105,11 @@ class World:
 
 def test_risk_raises_weight_feature_and_drain_within_the_share() -> None:
     world = World()
-    world.risk = {"n01": 0.95, "n02": 0.99, "n03": 0.91, "n04": 0.2, "n05": 0.3}
+    world.risk = {"n01": 0.95, "n02": 0.99, "n03": 0.91, "n04": 0.2, "n07": 0.6}
     world.look()
     assert world.drained() == {"n01", "n02"}
-    assert [world.nodes[name].weight for name in ("n03", "n04", "n05", "n06")] == [3005, 1005, 2005, 5]
+    assert [world.nodes[name].weight for name in ("n02", "n03", "n04", "n06")] == [3005, 2005, 5, 5]
+    assert world.nodes["n07"].weight == 1005
     assert world.nodes["n03"].features == ("whesl_at_risk",)
     assert world.nodes["n02"].reason.startswith(
         "whesl: predicted to fail (0.99 within 0.277778 h), until 2001"
@@ -120,7 +123,7 @@ def test_a_change_falls_late_and_only_when_the_risk_is_clearly_less() -> None:
     world.look()
     world.risk = {"n01": 0.45}
     world.look(500.0)
-    assert world.nodes["n01"].weight == 3005  # 0.45 is above 0.8 of the bound
+    assert world.nodes["n01"].weight == 1005  # 0.45 is above 0.8 of the bound
     world.risk = {"n01": 0.0}
     world.look(500.0)
     assert world.clean()

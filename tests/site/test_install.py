@@ -215,7 +215,13 @@ def publish(site: Site) -> None:
     rows = tuple(NodeRisk(node=node.name, probability=(float(node.name == "n02"),)) for node in nodes)
     now = time.time()
     made = risk_table.Table(
-        written=now, valid_until=now + 600, horizons=(3600.0,), nodes=rows, source="x", active=True
+        written=now,
+        valid_until=now + 600,
+        horizons=(3600.0,),
+        nodes=rows,
+        source="x",
+        thresholds=(0.5,),
+        active=True,
     )
     found = plugin_file.make(made, nodes, share=0.5, default="main")
     risk_table.write_bytes(site.directory / LOOKUP, plugin_file.encode(found))

@@ -59,6 +59,7 @@ def looked(
     at = [names.index(name) for name in failing]
     predictor = Given("given", len(names), at, [NOW + 60.0] * len(at), list(failing.values()))
     made = risk_table.make(predictor, names, NOW, valid_for=600.0, horizons=HORIZONS, active=True)
+    made = msgspec.structs.replace(made, thresholds=(0.5, 0.5))
     return plugin_file.make(made, machine, share=share, held=held, default="main")
 
 

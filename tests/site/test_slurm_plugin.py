@@ -245,7 +245,13 @@ def test_a_node_that_slurm_does_not_know_refuses_no_job(site: Site) -> None:
     rows = tuple(NodeRisk(node=node.name, probability=(0.1 * int(node.name[1:]) % 1,)) for node in unknown)
     now = time.time()
     made = risk_table.Table(
-        written=now, valid_until=now + 60, horizons=(3600.0,), nodes=rows, source="x", active=True
+        written=now,
+        valid_until=now + 60,
+        horizons=(3600.0,),
+        nodes=rows,
+        source="x",
+        thresholds=(0.5,),
+        active=True,
     )
     found = plugin_file.make(made, unknown, share=0.5, default="main")
     risk_table.write_bytes(site.directory / LOOKUP, plugin_file.encode(found))

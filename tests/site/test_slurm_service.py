@@ -5,15 +5,20 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.site.history.test_learning import site as alike
 from tests.site.slurmsite import Site
 from whesl.cli.placement.serve import serve
 from whesl.cli.placement.show import status
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
+from whesl.predict import signs
+from whesl.site.history import model, model_selection
+from whesl.site.history.site_history import SiteHistory
 from whesl.site.publish.core.node_changes import Settings
 from whesl.site.slurm.node_and_job_updates import Cluster
 from whesl.site.slurm.placement_service import LOOKUP, TABLE, Service
@@ -171,3 +176,26 @@ def test_an_administrator_has_the_last_say(site: Site) -> None:
         assert "drain" not in site.node("n02")["state"]
     assert site.node("n03")["reason"] == "mine now"
     assert site.node("n02")["state"].startswith("idle")  # Slurm may not have heard of it yet
+
+
+@pytest.mark.slurm
+def test_nodes_that_are_alike_are_left_alone_and_so_are_jobs(site: Site) -> None:
+    """All were at risk from a day on: each got weight and feature, and each long job the same list."""
+    history = replace(alike(nodes=6, days=300.0, bad=0, usual=40.0), names=tuple(site.bed.nodes))
+    found = SiteHistory(history, signs.signs([]), {}, [])
+    made, _ = model_selection.learn(found, 1.0, asked=("base",))
+    model.save(made, site.directory.parent / "site.npz")
+    site.predict()
+    job = site.bed.submit("true", "-H")
+    options = ("--active", "--share", "0.5", "--model", str(site.directory.parent / "site.npz"))
+    with site.service(*options, "--horizons", "3600,86400,604800"):
+        site.until((site.directory / TABLE).exists, "a table")
+        looks = site.status().time
+        site.until(lambda: site.status().time > looks + 1.0, "some looks more")
+        status = site.status()
+        assert (status.at_risk, status.held, status.problem) == (0, (), "")
+        assert status.source == "survival(exponential)" and status.nodes == 6
+        assert site.untouched(*site.bed.nodes)
+        assert site.bed.job(job, "%x").strip() == ""
+        assert "0 of 6 nodes" in site.whesl("table", "--dir", str(site.directory)).stdout
+    site.bed.run("scancel", job)

@@ -31,7 +31,14 @@ def test_it_is_the_answer_of_the_predictor_that_the_table_makes(
     row: list[float], later: float, left: float
 ) -> None:
     risk = NodeRisk(node="n1", probability=tuple(row))
-    table = Table(written=1e9, valid_until=2e9, horizons=(600.0, 3600.0, 7200.0), nodes=(risk,), source="x")
+    table = Table(
+        written=1e9,
+        valid_until=2e9,
+        horizons=(600.0, 3600.0, 7200.0),
+        nodes=(risk,),
+        source="x",
+        thresholds=(0.5,) * 3,
+    )
     said = Published(table).probability(np.array([0]), np.array([1e9 + later]), np.array([left]))
     assert spare_failure_risk.chance(table, risk, 1e9 + later, left) == pytest.approx(
         float(said[0]), abs=1e-6

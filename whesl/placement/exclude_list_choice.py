@@ -15,6 +15,36 @@ from whesl.placement.reliable import least_risk
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+CLEARLY = 2.0  # times the machine's mean hazard: less is no difference that one acts on (chosen)
+NOBODY = 2.0  # a threshold that no probability reaches
+_CERTAIN = 1e-6  # tables have six decimals
+
+
+def thresholds(mean: NDArray[np.float64], fitted: float, usual: float) -> NDArray[np.float64]:
+    """Return the probability from which a node is at risk within each horizon.
+
+    At risk is who is clearly worse than the machine's own mean for that horizon. How many times worse is what
+    the predictor's threshold says for the horizon that it was fitted for, and at least ``CLEARLY``. Nodes
+    that are alike are never at risk, however long a job runs.
+
+    Args:
+        mean: the machine's mean probability of a failure within each horizon, shape (horizons,).
+        fitted: the predictor's threshold.
+        usual: the machine's mean probability within the horizon that the threshold was fitted for.
+
+    Returns:
+        ``fitted`` for a horizon within which no node is expected to fail, ``NOBODY`` where all are.
+    """
+    times = CLEARLY
+    if 0.0 < usual < 1.0 and fitted < 1.0:
+        times = max(times, float(np.log1p(-fitted) / np.log1p(-usual)))
+    elif fitted >= 1.0:
+        times = np.inf
+    with np.errstate(divide="ignore"):
+        found = -np.expm1(times * np.log1p(-np.minimum(mean, 1.0)))
+    alone = max(fitted, _CERTAIN)  # a threshold of 0 says nothing
+    return np.where(mean <= 0.0, alone, np.where(mean >= 1.0 - _CERTAIN, NOBODY, found))
+
 
 def at_risk(
     during: NDArray[np.float64], afterwards: NDArray[np.float64], threshold: float

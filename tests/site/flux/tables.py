@@ -18,7 +18,12 @@ def publish(path: Path, chances: Mapping[str, float], *, valid_for: float = 3600
     )
     now = time.time()
     made = Table(
-        written=now, valid_until=now + valid_for, horizons=(3600.0,), nodes=rows, source="a test's word"
+        written=now,
+        valid_until=now + valid_for,
+        horizons=(3600.0,),
+        nodes=rows,
+        source="a test's word",
+        thresholds=(0.5,),
     )
     risk_table.write_bytes(path, risk_table.encode(made))
     return path

@@ -47,7 +47,14 @@ def test_a_table_answers_what_it_says_and_from_later_what_is_left_of_it(
     rows: list[list[float]], later: float
 ) -> None:
     nodes = tuple(NodeRisk(node=f"n{i}", probability=tuple(row)) for i, row in enumerate(rows))
-    table = Table(written=1e9, valid_until=2e9, horizons=(600.0, 3600.0, 7200.0), nodes=nodes, source="x")
+    table = Table(
+        written=1e9,
+        valid_until=2e9,
+        horizons=(600.0, 3600.0, 7200.0),
+        nodes=nodes,
+        source="x",
+        thresholds=(0.5,) * 3,
+    )
     predictor = Published(table)
     every = np.arange(len(rows))
     for column, horizon in enumerate(table.horizons):

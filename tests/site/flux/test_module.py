@@ -92,6 +92,16 @@ def test_observing_gives_flux_s_ranks_and_says_what_it_would_have_done(bed: Flux
     assert (stats["placed"], stats["differently"], stats["failed"]) == (1, 1, 0)
 
 
+def test_nodes_that_are_alike_stay_in_flux_s_order_and_nobody_waits(bed: FluxBed, tmp_path: Path) -> None:
+    table = publish(tmp_path / "t.json", dict.fromkeys(NODES, 0.4))
+    module_loading.load(Options(predictions=str(table), acts=True, wait=3600.0), bed.outside)
+    for words in (("-N2", "-x", "-t", "1h"), ("-N2", "-x"), ("-N2", "-x", "-t", "7d")):
+        ranks, why = started(bed, *words, "true")
+        assert ranks == "[0-1]" and why.endswith("as in Flux's own order")
+    stats = module_loading.stats(bed.outside)
+    assert (stats["placed"], stats["differently"], stats["held"]) == (3, 0, 0)
+
+
 @pytest.mark.parametrize("queue", ["fifo", "backfill"])
 def test_a_job_waits_for_better_ranks_and_no_longer_than_it_may(
     bed: FluxBed, tmp_path: Path, queue: str

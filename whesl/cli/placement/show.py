@@ -33,7 +33,7 @@ def table(where: Path, every: bool, in_json: bool) -> int:
         click.echo(data)
         return 0 if holds else 1
     rows = sorted(found.nodes, key=lambda row: row.probability, reverse=True)
-    shown = [row for row in rows if every or row.probability[-1] >= found.threshold]
+    shown = [row for row in rows if every or found.at_risk(row)]
     ends = ["node", *(span(one) for one in found.horizons), "mean", "why"]
     lines = [ends]
     for row in shown:

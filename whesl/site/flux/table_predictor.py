@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from whesl.predict.failure_history import History
     from whesl.site.publish.risk_table import Table
 
+_DAY = 86400.0
 _CERTAIN = 1e-9  # the survival that a probability of 1 in the table stands for
 
 
@@ -21,10 +22,12 @@ class Published(ArrayPredictor):
 
     Args:
         table: as it was read.
+        threshold: ``will_fail`` is a probability at or above it; None for the table's, of a day.
     """
 
-    def __init__(self, table: Table) -> None:
-        super().__init__(f"table of {table.source}", len(table.nodes), table.threshold)
+    def __init__(self, table: Table, threshold: float | None = None) -> None:
+        usual = table.thresholds[table.horizon(_DAY)] if threshold is None else threshold
+        super().__init__(f"table of {table.source}", len(table.nodes), min(usual, 1.0))
         self.table = table
 
     def _compile(self) -> Compiled:
@@ -56,6 +59,4 @@ class Published(ArrayPredictor):
 
     def at_threshold(self, threshold: float) -> Published:
         """Return the same predictor that says yes at another probability, from 0 to 1."""
-        import msgspec
-
-        return Published(msgspec.structs.replace(self.table, threshold=threshold))
+        return Published(self.table, threshold)

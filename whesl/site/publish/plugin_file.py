@@ -1,6 +1,6 @@
 """What a scheduler's plugin needs of the table to keep one job off nodes at risk, as a small text file.
 
-Everything that takes thought is worked out here: for each horizon the nodes said to fail in the order of
+Everything that takes thought is worked out here: for each horizon the nodes at risk in the order of
 ``whesl.placement.exclude_list_choice``, and how many nodes of each partition could run what. The plugin (Lua,
 inside slurmctld) looks a job up: ``decide`` is the same in Python, and a test holds both to each other.
 
@@ -121,7 +121,6 @@ def make(
     machine: Sequence[Node],
     *,
     share: float,
-    threshold: float | None = None,
     held: frozenset[str] = frozenset(),
     default: str = "",
 ) -> Lookup:
@@ -131,7 +130,6 @@ def make(
         table: the nodes' risks.
         machine: the cluster's nodes in the scheduler's order.
         share: the largest share of a partition that jobs are kept off, from 0 to 1.
-        threshold: nodes at or above this probability are left out; None for the predictor's own.
         held: nodes that the placement service has drained.
         default: the default partition, "" for none.
     """
@@ -158,9 +156,8 @@ def make(
             known.append((node.name, kind, mine))
             chances.append(rows[node.name])
     during = np.array(chances, dtype=np.float64).reshape(-1, len(table.horizons))
-    level = table.threshold if threshold is None else threshold
     chosen = [
-        _first(at_risk(during[:, at], _afterwards(during, at), level), known, len(partitions))
+        _first(at_risk(during[:, at], _afterwards(during, at), table.thresholds[at]), known, len(partitions))
         for at in range(len(table.horizons))
     ]
     shown = sorted(set(np.concatenate(chosen).tolist()))

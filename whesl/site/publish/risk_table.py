@@ -52,9 +52,9 @@ class NodeRisk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The table. Times are seconds since the epoch; horizons are seconds, ascending.
 
-    ``source`` names the predictor; ``threshold`` is the probability from which it says that a node fails;
-    ``active`` says whether schedulers act on it, or only say what they would do; ``cluster`` names the
-    cluster, "" for any.
+    ``source`` names the predictor; ``thresholds`` are, for each horizon, the probability from which a node
+    is at risk, above 1 where none can be (``whesl.placement.exclude_list_choice.thresholds``); ``active``
+    says whether schedulers act on it, or only say what they would do; ``cluster`` names it, "" for any.
     """
 
     written: float
@@ -62,7 +62,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     horizons: tuple[float, ...]
     nodes: tuple[NodeRisk, ...]
     source: str
-    threshold: float = 0.5
+    thresholds: tuple[float, ...]
     active: bool = False
     cluster: str = ""
     format: int = 1
@@ -72,6 +72,10 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return next(
             (index for index, one in enumerate(self.horizons) if seconds <= one), len(self.horizons) - 1
         )
+
+    def at_risk(self, row: NodeRisk) -> bool:
+        """Return whether a node is at risk within one of the horizons."""
+        return any(chance >= bound for chance, bound in zip(row.probability, self.thresholds, strict=True))
 
 
 def make(
@@ -84,6 +88,7 @@ def make(
     active: bool = False,
     cluster: str = "",
     places: Sequence[int] | None = None,
+    fitted: float = 86400.0,
 ) -> Table:
     """Return the table that a predictor gives.
 
@@ -97,11 +102,14 @@ def make(
         cluster: its name, "" for any.
         places: the predictor's index of each name; -1 where it knows nothing of a node, which then is
             expected never to fail.
+        fitted: the horizon that the predictor's threshold is for, in seconds.
 
     Raises:
         UsageError: names, horizons or times that no table can have.
     """
     import numpy as np  # of the extra; readers do without
+
+    from whesl.placement.exclude_list_choice import thresholds
 
     index = np.arange(len(names)) if places is None else np.asarray(places, dtype=np.int64)
     chances = np.zeros((len(names), len(horizons)))
@@ -110,13 +118,16 @@ def make(
         chances[known] = predictor.probability(
             index[known][:, None], np.full((1, 1), now), np.asarray(horizons, dtype=np.float64)[None, :]
         )
-    threshold = float(predictor.compiled().threshold)
+    bounds = np.full(len(horizons), float(predictor.compiled().threshold))
+    if len(known):
+        usual = predictor.probability(index[known], np.full(1, now), np.full(1, fitted))
+        bounds = thresholds(chances[known].mean(axis=0), float(bounds[0]), float(usual.mean()))
     rows = []
     for at, name in enumerate(names):
         probability = tuple(round(float(value), 6) for value in chances[at])
         reason = ""
-        worst = next((h for h, value in enumerate(probability) if value >= threshold), len(horizons) - 1)
-        if probability and probability[worst] >= threshold * _WORTH_A_REASON > 0:
+        worst = next((h for h, value in enumerate(probability) if value >= bounds[h]), len(horizons) - 1)
+        if probability and probability[worst] >= bounds[worst] * _WORTH_A_REASON > 0:
             said = predictor.explain(int(index[at]), now, float(horizons[worst])).evidence
             reason = short(said)
         rows.append(
@@ -130,7 +141,7 @@ def make(
         horizons=tuple(map(float, horizons)),
         nodes=tuple(rows),
         source=visible(predictor.name),
-        threshold=threshold,
+        thresholds=tuple(map(float, bounds)),
         active=active,
         cluster=cluster,
     )
@@ -169,15 +180,17 @@ def expected(probability: Sequence[float], horizons: Sequence[float]) -> float |
 
 def flaw(table: Table) -> str:
     """Return what is wrong with a table, "" when nothing is."""
-    times = (table.written, table.valid_until, table.threshold, *table.horizons)
+    times = (table.written, table.valid_until, *table.thresholds, *table.horizons)
     if table.format != 1:
         return f"its format is {table.format}, not 1"
-    if not all(map(math.isfinite, times)) or not 0.0 <= table.threshold <= 1.0:
+    if not all(map(math.isfinite, times)) or not all(0.0 < one <= 2.0 for one in table.thresholds):
         return "a time or a threshold in it is no such number"
     if not 0 < len(table.horizons) <= MOST_HORIZONS:
         return f"it has {len(table.horizons)} horizons; 1 to {MOST_HORIZONS} are possible"
     if table.horizons[0] <= 0 or list(table.horizons) != sorted(set(table.horizons)):
         return "its horizons do not ascend from above 0 s"
+    if len(table.thresholds) != len(table.horizons):
+        return "it has no threshold for each horizon"
     if len(table.nodes) > MOST_NODES:
         return f"it has {len(table.nodes)} nodes, more than {MOST_NODES}"
     if len({row.node for row in table.nodes}) != len(table.nodes):

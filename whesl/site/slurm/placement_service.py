@@ -322,7 +322,7 @@ class Service:
         at_risk = 0
         if made is not None:
             at = made.horizon(self._settings.within)
-            at_risk = sum(row.probability[at] >= made.threshold for row in made.nodes)
+            at_risk = sum(row.probability[at] >= made.thresholds[at] for row in made.nodes)
         status = Status(
             pid=os.getpid(),
             time=self._clock(),

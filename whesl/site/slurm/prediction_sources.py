@@ -67,7 +67,9 @@ class Sources:
             return None
         predictor: Predictor = none(0)
         places = [-1] * len(names)
+        fitted = 86400.0
         if self._model is not None:
+            fitted = self._model.about.horizon
             predictor, index = self._model.predictor, self._model.index
             places = [index.get(name, -1) for name in names]
         made = risk_table.make(
@@ -79,6 +81,7 @@ class Sources:
             active=active,
             cluster=cluster,
             places=places,
+            fitted=fitted,
         )
         return with_predictions(made, self._said, now)
 

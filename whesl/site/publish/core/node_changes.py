@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 OURS = "whesl: "  # the beginning of each drain's reason
 _UNTIL = re.compile(rf"^{OURS}predicted to fail \([^)]*\), until (\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d)Z$")
-_LEVELS = (0.25, 0.5, 1.0)  # of the threshold: from each on, a node's weight is one step higher
+_LEVELS = (1.0, 2.0, 4.0)  # times the threshold's hazard: from each on, a node's weight is one step higher
 _FALLING = 0.8  # a level is left below this share of its bound
 Key = tuple[str, What]
 
@@ -353,7 +353,7 @@ def _wanted(
             # It stays as it is, with what was set before.
             wanted.update({key: held for key, held in kept.items() if key[0] == row.node})
             continue
-        bounds = [share * table.threshold for share in _LEVELS]
+        bounds = [_bound(table.thresholds[at], times) for times in _LEVELS]
         level = _level(row.probability[at], bounds, kept, row.node, now, settings)
         if level and settings.weight_step:
             held = kept.get((row.node, What.WEIGHT))
@@ -364,12 +364,17 @@ def _wanted(
             change = Held(node=row.node, what=What.WEIGHT, before=before, after=after, since=since)
             wanted[row.node, What.WEIGHT] = change
         flagged = kept.get((row.node, What.FEATURE))
-        if level == len(_LEVELS) and (flagged is not None or settings.feature not in node.features):
+        if level and (flagged is not None or settings.feature not in node.features):
             wanted[row.node, What.FEATURE] = flagged or Held(
                 node=row.node, what=What.FEATURE, before="", after=settings.feature, since=now
             )
     wanted.update(_drains(kept, state, machine, table, now, settings))
     return wanted
+
+
+def _bound(threshold: float, times: float) -> float:
+    """Return the probability whose hazard is so many times that of a threshold."""
+    return threshold if threshold >= 1.0 else -math.expm1(times * math.log1p(-threshold))
 
 
 def _level(
@@ -383,7 +388,7 @@ def _level(
     """Return a node's level of risk; it falls later than it rises."""
     level = sum(chance >= bound for bound in bounds)
     weight, feature = kept.get((name, What.WEIGHT)), kept.get((name, What.FEATURE))
-    before = len(_LEVELS) if feature is not None else 0
+    before = int(feature is not None)
     since = feature.since if feature is not None else 0.0
     if weight is not None and settings.weight_step:
         before = (int(weight.after) - int(weight.before)) // settings.weight_step
