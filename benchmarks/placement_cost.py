@@ -68,7 +68,13 @@ def published(*, active: bool) -> tuple[Table, list[Node]]:
         )
     now = time.time()
     made = Table(
-        written=now, valid_until=now + 3600, horizons=HORIZONS, nodes=tuple(rows), source="x", active=active
+        written=now,
+        valid_until=now + 3600,
+        horizons=HORIZONS,
+        nodes=tuple(rows),
+        source="x",
+        thresholds=(0.5,) * len(HORIZONS),
+        active=active,
     )
     return made, machine
 
