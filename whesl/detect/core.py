@@ -16,7 +16,7 @@ of its detections it is in, and their windows start empty.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence, Set
 from typing import Any
 
 from whesl.detect.matcher import Match
@@ -38,14 +38,15 @@ class Detectors:
     def __init__(self, spec: Spec, task: Task, node: str, now: float) -> None:
         """Start the first attempt at ``now`` (seconds since the epoch); ``node`` is where this runs."""
         self._node = node
-        self._kinds: list[Kind] = []
+        self._kinds: list[tuple[str, Kind]] = []  # with their exceptions
+        self._settled: Set[str] = frozenset()
         self._detectors: dict[str, Detector] = {}
         self._readers: dict[Pattern, list[Detector]] = {}
         # Which lines were used up last: the offset, by exception and file.
         self._used_up: dict[str, dict[str, int]] = {}
         for exception in spec.exceptions_of(task):
             for index, detection in enumerate(exception.detections):
-                self._kinds.append(detection)
+                self._kinds.append((exception.name, detection))
                 detector = detection.detector(exception.name, node)
                 if detector is None:
                     continue
@@ -62,22 +63,36 @@ class Detectors:
     def sources(self) -> dict[Source, tuple[Pattern, ...]]:
         """Return the patterns that have to be looked for, by source."""
         wanted: dict[Source, dict[Pattern, None]] = {}
-        for kind in self._kinds:
+        for _, kind in self._kinds:
             if (reads := kind.reads()) is not None:
                 wanted.setdefault(reads.source, {}).update(dict.fromkeys(reads.patterns))
         return {source: tuple(patterns) for source, patterns in wanted.items()}
 
-    def signs_of_life(self) -> frozenset[Pattern]:
-        """Return the patterns that do nothing but put hang timers back."""
-        alive, counted = set[Pattern](), set[Pattern]()
-        for kind in self._kinds:
+    def only_last(self) -> frozenset[Pattern]:
+        """Return the patterns of whose matches only the last counts: those that put hang timers back.
+
+        Those of settled exceptions are among them, since none of theirs counts.
+        """
+        last, counted = set[Pattern](), set[Pattern]()
+        for exception, kind in self._kinds:
             if (reads := kind.reads()) is not None:
-                (alive if kind.sign_of_life else counted).update(reads.patterns)
-        return frozenset(alive - counted)
+                settled = kind.sign_of_life or exception in self._settled
+                (last if settled else counted).update(reads.patterns)
+        return frozenset(last - counted)
+
+    def settle(self, exceptions: Set[str]) -> bool:
+        """Raise these no more for what is printed in this attempt; return whether that is new.
+
+        For exceptions about which nothing else would be done, however often they are raised.
+        """
+        if exceptions == self._settled:
+            return False
+        self._settled = exceptions
+        return True
 
     def disk_paths(self) -> tuple[tuple[str, DiskMetric], ...]:
         """Return what of which file systems has to be observed, each once."""
-        measured = (kind.measured() for kind in self._kinds)
+        measured = (kind.measured() for _, kind in self._kinds)
         return tuple(dict.fromkeys(each for each in measured if each is not None))
 
     def new_attempt(self, now: float) -> None:
@@ -126,6 +141,8 @@ class Detectors:
         seen = Seen(pattern=pattern, place=(file, match.line_offset), evidence=evidence)
         found = []
         for detector in self._readers.get(pattern, ()):
+            if detector.exception in self._settled and not detector.timed:
+                continue
             used_up = self._used_up.get(detector.exception, {})
             if not detector.timed and used_up.get(file) == match.line_offset:
                 continue
@@ -229,7 +246,7 @@ class Detectors:
     @property
     def hears_job_exceptions(self) -> bool:
         """Whether any detection waits for an exception of the resource manager's."""
-        return any(kind.hears_manager for kind in self._kinds)
+        return any(kind.hears_manager for _, kind in self._kinds)
 
     def disk(self, usage: Usage, now: float) -> list[Detected]:
         """Take a measurement of a file system; return what it raises."""

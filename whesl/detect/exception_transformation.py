@@ -69,6 +69,11 @@ def transform(spec: Spec, task: Task, history: History, exception: str, now: flo
         name = target
 
 
+def is_counted(spec: Spec, task: Task, exception: str) -> bool:
+    """Whether another exception of a task counts this one."""
+    return bool(_rules(spec, task, exception))
+
+
 def is_its_end(found: Detected, raised: Set[str]) -> bool:
     """Whether an exception is nothing but the end of an attempt that goes on after its exceptions.
 

@@ -112,10 +112,16 @@ class MatchStream:
         """Where to read from after a restart: the start of the unfinished line (or of its piece)."""
         return self._start
 
-    def feed(self, data: bytes, offset: int) -> list[Match]:
+    def feed(self, data: bytes, offset: int, most: int | None = None) -> list[Match]:
         """Match the next bytes and return what was found, in the order of lines, then of patterns.
 
         Bytes that were fed before are skipped; after a gap the unfinished line ends where it stands.
+
+        Args:
+            data: the bytes.
+            offset: where they stand in the file.
+            most: matches after which no further line is looked at: the rest, from ``next_offset`` on, is not
+                taken.
         """
         matches: list[Match] = []
         if offset < self.next_offset:
@@ -129,7 +135,8 @@ class MatchStream:
         size = self._matcher.piece
         for begin in range(0, len(data), size):
             block = data[begin : begin + size] if len(data) > size else data
-            self._block(self._matcher.engine, block, matches)
+            if not self._block(self._matcher.engine, block, matches, most):
+                break
         return matches
 
     def carried(self, latest: Set[int] = frozenset()) -> bytearray | None:
@@ -241,7 +248,8 @@ class MatchStream:
         self._scanned = 0
         self._reported.clear()
 
-    def _block(self, engine: Engine, text: bytes, matches: list[Match]) -> None:
+    def _block(self, engine: Engine, text: bytes, matches: list[Match], most: int | None) -> bool:
+        """Match a block; False when it was left behind a line, since ``most`` matches were found."""
         # Literals do not depend on where lines end, and to look through all bytes for a carriage return takes
         # a seventh of what the search for one literal does.
         silent = self._silent and self._matcher.literals_only and engine.silent(text)
@@ -251,7 +259,7 @@ class MatchStream:
         if first < 0:
             self._extend(engine, text, matches)
             self._early(engine, matches)
-            return
+            return True
         base = self.next_offset
         begin = 0
         # After a restart in the middle of a long line, there is a line in progress and nothing carried yet.
@@ -266,10 +274,14 @@ class MatchStream:
                 self._silent = False
                 line = text[start:stop]
                 matches.extend(self._matcher.make(p, line, base + start, base + start) for p in patterns)
+                if most is not None and len(matches) >= most:
+                    self._restart(base + stop + 1)
+                    return False
         self._restart(base + last)
         if last < len(text):
             self._extend(engine, text[last:], matches)
             self._early(engine, matches)
+        return True
 
     def _extend(self, engine: Engine, text: bytes, matches: list[Match]) -> None:
         self._carry += text

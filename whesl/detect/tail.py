@@ -242,6 +242,12 @@ class Tailer:
         """Take ``count`` bytes of what ``peek`` has seen."""
         self._followed[path].files[0].offset += count
 
+    def give_back(self, path: str, count: int) -> None:
+        """Take back the last ``count`` bytes of the chunk that ``read`` gave of a path: they come again."""
+        followed = self._followed[path]
+        followed.files[0].offset -= count
+        followed.more = True
+
     def unread(self) -> int:
         """Return how many bytes wait at this moment, over all files and what has replaced them."""
         total = 0

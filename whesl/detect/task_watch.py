@@ -7,7 +7,7 @@ read, so that a line that stands in the file already always wins over the time-o
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
 from whesl.model.workflow import Task
 
-DRAIN_LIMIT = 10_000  # detections that one drain returns; what was found after them is the same trouble
+MOST_MATCHES = 1000  # of a file that are judged at once: whoever calls has other things to hear of
+DRAIN_SIZE = 64 << 20  # bytes that one drain reads, for the same reason
 SKIM_SIZE = 1 << 18  # bytes of a file that are skimmed at once
 _SNAPSHOT = 1
 _OUTPUT = Source(stream=Stream.OUTPUT)
@@ -30,19 +31,23 @@ class _Reading:
     """One file and the sources that it stands for (stdout and stderr are often the same file)."""
 
     def __init__(
-        self, path: str, sources: list[Source], matcher: Matcher, offset: int, latest: frozenset[Pattern]
+        self, path: str, sources: list[Source], matcher: Matcher, offset: int, only_last: Set[Pattern]
     ) -> None:
         self.path = path
         self.sources = sources
         self.matcher = matcher
         self.stream: MatchStream = matcher.open(offset)
-        # Which of its patterns are signs of life: only the last one in what is read counts.
-        self.latest = frozenset(i for i, pattern in enumerate(matcher.patterns) if pattern in latest)
+        self.latest: frozenset[int] = frozenset()
+        self.take_last(only_last)
+
+    def take_last(self, of: Set[Pattern]) -> None:
+        """Take only the last match of these patterns in what is read, where no other one matches."""
+        self.latest = frozenset(i for i, pattern in enumerate(self.matcher.patterns) if pattern in of)
 
     def feed(self, data: bytes, offset: int) -> list[Match]:
-        """Return what the next bytes hold; of signs of life the last ones, where nothing else matches."""
+        """Return what the next bytes hold; where that is much, the rest is not taken (``next_offset``)."""
         if not self.latest:
-            return self.stream.feed(data, offset)
+            return self.stream.feed(data, offset, MOST_MATCHES)
         matches: list[Match] = []
         for begin in range(0, len(data), SKIM_SIZE):
             part = data[begin : begin + SKIM_SIZE]
@@ -51,7 +56,12 @@ class _Reading:
             if carried is not None and offset + begin == self.stream.next_offset:
                 text = carried + part
                 passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest)
-            matches += self.stream.feed(part, offset + begin) if passed is None else passed
+            if passed is not None:
+                matches += passed
+                continue
+            matches += self.stream.feed(part, offset + begin, MOST_MATCHES)
+            if len(matches) >= MOST_MATCHES or self.stream.next_offset < offset + begin + len(part):
+                break
         return matches
 
 
@@ -61,6 +71,7 @@ class Watch:
     ``detectors`` judge what is read, and are told of all else: the end of an attempt (after ``drain``),
     nodes, disks, exceptions of the resource manager. ``seen_until``: what the attempt had written by then was
     read, seconds since the epoch; what is found later was written after it, however late it is read.
+    ``drained``: ``drain`` has come to the end.
     """
 
     def __init__(
@@ -101,6 +112,8 @@ class Watch:
         self._buffer = bytearray(SKIM_SIZE)
         self._room = memoryview(self._buffer)
         self._matchers: dict[tuple[Pattern, ...], Matcher] = {}
+        self._left: int | None = None  # bytes that are left of what is drained
+        self.drained = False
         self.seen_until = now if began is None else began
         self._open(sources, offsets or {})
 
@@ -123,7 +136,7 @@ class Watch:
 
     def poll(self, now: float, max_bytes: int = READ_SIZE) -> list[Detected]:
         """Read what is new, at most ``max_bytes`` of each file; return what it raises, in order."""
-        found = self._take(self._tailer.read(now, max_bytes), now)
+        found, _ = self._take(self._tailer.read(now, max_bytes), now)
         if not self._tailer.pending:
             found += self.detectors.tick(now)
             self._all_seen(now)
@@ -167,21 +180,32 @@ class Watch:
         self.seen_until = max(self.seen_until, now - SAFETY)
 
     def drain(self, now: float) -> list[Detected]:
-        """Read to the end what has been written before this call, and judge unfinished lines as they stand.
+        """Read on in what had been written when this was first called; call it until all is ``drained``.
 
-        For the end of an attempt, before its exit status is judged. At most 10,000 detections are returned.
+        For the end of an attempt, before its exit status is judged. It comes back whenever it has found
+        something, or has read much. At the end unfinished lines are judged as they stand.
         """
         found: list[Detected] = []
-        left = self._tailer.unread()
-        while True:
+        if self._left is None or self.drained:
+            self._left, self.drained = self._tailer.unread(), False
+        most = self._left - DRAIN_SIZE
+        while not found and self._left > most and not self.drained:
             chunks = self._tailer.read(now, force=True)
-            found = (found + self._take(chunks, now))[:DRAIN_LIMIT]
-            left -= sum(len(chunk.data) for chunk in chunks)
-            if not chunks or left <= 0:
-                break
-        for reading in self._readings.values():
-            found += self._judge(reading, reading.stream.finish(), now)
-        return sorted(found, key=lambda detected: detected.order)[:DRAIN_LIMIT]
+            more, taken = self._take(chunks, now)
+            found += more
+            self._left -= taken
+            self.drained = not chunks or self._left <= 0
+        if self.drained:
+            for reading in self._readings.values():
+                found += self._judge(reading, reading.stream.finish(), now)
+        return sorted(found, key=lambda detected: detected.order)
+
+    def settle(self, exceptions: Set[str]) -> None:
+        """Raise these exceptions no more for what is printed in this attempt (``Detectors.settle``)."""
+        if self.detectors.settle(exceptions):
+            only_last = self.detectors.only_last()
+            for reading in self._readings.values():
+                reading.take_last(only_last)
 
     def new_attempt(
         self,
@@ -197,7 +221,8 @@ class Watch:
         if sources is None:
             sources = {source: r.path for r in self._readings.values() for source in r.sources}
         self.detectors.new_attempt(now)
-        self.seen_until = now
+        self.detectors.settle(frozenset())
+        self.seen_until, self._left, self.drained = now, None, False
         self._open(sources, offsets or {})
 
     def snapshot(self) -> dict[str, Any]:
@@ -244,11 +269,11 @@ class Watch:
         for path in self._tailer.paths():
             self._tailer.unfollow(path)
         self._readings = {}
-        latest = self.detectors.signs_of_life()
+        only_last = self.detectors.only_last()
         for path, of in files.values():
             patterns = tuple(dict.fromkeys(p for source in of for p in wanted.get(source, ())))
             offset = self._tailer.follow(path, offsets.get(path))
-            self._readings[path] = _Reading(path, of, self._matcher(patterns), offset, latest)
+            self._readings[path] = _Reading(path, of, self._matcher(patterns), offset, only_last)
 
     def _place(self, source: Source) -> str:
         if source.stream is not Stream.FILE or not source.path:
@@ -260,8 +285,10 @@ class Watch:
             self._matchers[patterns] = compile_patterns(patterns, self._engine)
         return self._matchers[patterns]
 
-    def _take(self, chunks: list[Chunk], now: float) -> list[Detected]:
+    def _take(self, chunks: list[Chunk], now: float) -> tuple[list[Detected], int]:
+        """Judge what was read; return what it raises, and how many bytes were taken."""
         found: list[Detected] = []
+        taken = 0
         for chunk in chunks:
             reading = self._readings[chunk.path]
             matches: list[Match] = []
@@ -269,9 +296,13 @@ class Watch:
                 matches += reading.stream.finish()
                 reading.stream = reading.matcher.open(chunk.offset)
             matches += reading.feed(chunk.data, chunk.offset)
+            left = max(chunk.offset + len(chunk.data) - reading.stream.next_offset, 0)
+            if left:
+                self._tailer.give_back(chunk.path, left)
+            taken += len(chunk.data) - left
             found += self._judge(reading, matches, now)
-            self.detectors.output(len(chunk.data), now)
-        return found
+            self.detectors.output(len(chunk.data) - left, now)
+        return found, taken
 
     def _judge(self, reading: _Reading, matches: list[Match], now: float) -> list[Detected]:
         return [

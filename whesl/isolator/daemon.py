@@ -54,6 +54,7 @@ from whesl.isolator.core.events_and_commands import (
     Tick,
     WriteReconfigure,
 )
+from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import Phase
 from whesl.isolator.event_loop_sources import FORWARDED, Descriptors, Signals
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
@@ -74,7 +75,7 @@ from whesl.journal import Journal as JournalFile
 from whesl.locking.takeover_watch import Guard
 from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
-from whesl.model.evidence import LastLines
+from whesl.model.evidence import Detected, LastLines
 from whesl.records.isolator import AnyRecord
 from whesl.rjms.port import Allocation
 
@@ -225,8 +226,9 @@ class Daemon:
             self._feed(Stopped(seconds=gap))
 
     def _followed(self) -> Attempt | None:
-        """Return the attempt whose output is read as it comes; nobody reads an ended one's remains."""
-        return None if self._exit_seen or self._unexplained else self._attempt
+        """Return the attempt whose output is read as it comes; of one that is over the rest is not read."""
+        over = self._exit_seen or self._unexplained or not self._state.judges_output
+        return None if over else self._attempt
 
     def _iterate(self) -> None:
         if self._lock is not None and self._lock.lost:
@@ -277,12 +279,15 @@ class Daemon:
         self._unexplained = bool(code) and (self._may_be_explained(number) or self._may_be_signalled(code))
         if self._unexplained:
             return
-        found = self._observer.drain() if ended else self._observer.poll()
-        found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
-        if ended:
+        judges = self._state.judges_output and number == self._state.attempt
+        found: list[Detected] = []
+        if judges:
+            found = self._observer.drain() if ended else self._observer.poll()
+            found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
+        if ended and (self._observer.drained or not judges):
             self._exit_seen = True
             last = self._observer.last_lines() if code else LastLines()
-            if code and not found:
+            if code and not found and judges:
                 found = self._observer.lost_lines()
             found += self._observer.exited(code, last)
             signum = code - 128 if 128 < code <= 192 else 0
@@ -313,6 +318,7 @@ class Daemon:
         if isinstance(event, _AFTER_REACHED) and self._state.phase is Phase.RUNNING:
             self._step_core(Reached(reach=self._observer.reached()))
         self._step_core(event)
+        self._observer.settle(recovery_decision.settled(self._state))
 
     def _step_core(self, event: Event) -> None:
         now = self._clock()

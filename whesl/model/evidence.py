@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import msgspec
 
@@ -32,16 +33,29 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Detected(msgspec.Struct, frozen=True, kw_only=True):
-    """An exception as a detector raised it, before counting and transformation. The last evidence is why."""
+    """An exception as a detector raised it, before counting and transformation. The last evidence is why.
+
+    ``times``: how often it was raised by what was read at once; the evidence is that of the first time.
+    """
 
     exception: str
     evidence: tuple[Evidence, ...] = ()
+    times: int = 1
 
     @property
     def order(self) -> tuple[float, float]:
         """Sorts by time, then by place in the log; what is not from a log comes after what is."""
         last = self.evidence[-1]
         return last.time, last.offset if last.kind == "log" else math.inf
+
+
+def grouped(found: Iterable[Detected]) -> list[Detected]:
+    """Return each exception once, in the order of their first times, with how often it was raised."""
+    first: dict[str, Detected] = {}
+    for item in found:
+        times = item.times + (first[item.exception].times if item.exception in first else 0)
+        first[item.exception] = msgspec.structs.replace(first.get(item.exception, item), times=times)
+    return list(first.values())
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):

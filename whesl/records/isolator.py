@@ -161,12 +161,13 @@ class Otherwise(Record, frozen=True, kw_only=True, tag="otherwise"):
 
 
 class Dropped(Record, frozen=True, kw_only=True, tag="dropped"):
-    """A detection that is a consequence of exception ``of``."""
+    """A detection that is a consequence of exception ``of``; ``times``: so many of them, read at once."""
 
     exception: str
     of: int
     evidence: tuple[Evidence, ...]
     history: History | None = None
+    times: int = 1
 
 
 class Requested(Record, frozen=True, kw_only=True, tag="requested"):

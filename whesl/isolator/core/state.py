@@ -154,6 +154,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
         return _TASK_STATES[self.phase]
 
     @property
+    def judges_output(self) -> bool:
+        """Whether what the present attempt prints matters: nothing is decided about it yet."""
+        return self.phase in (Phase.LAUNCHING, Phase.RUNNING)
+
+    @property
     def restarts(self) -> int:
         """Attempts before the present one."""
         return max(self.attempt - 1, 0)

@@ -11,7 +11,7 @@ from whesl.isolator.core.changes import apply
 from whesl.isolator.core.events_and_commands import Command, Finish, Journal, KillAttempt, Say, Schedule, Send
 from whesl.isolator.core.state import Phase, Recovery, State
 from whesl.model.configuration_changes import Configuration
-from whesl.model.evidence import Detected
+from whesl.model.evidence import Detected, History
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.records import isolator as records
@@ -58,10 +58,23 @@ class Transition:
         if self.state.setup.coordinator:
             self.commands.append(Send(message=message))
 
-    def drop(self, found: Detected, of: int | None = None) -> None:
-        """Write a detection down as a consequence of an exception, by its ordinal; by default the last."""
-        of = self.state.ordinal if of is None else of
-        self.record(records.Dropped(exception=found.exception, of=of, evidence=found.evidence))
+    def drop(self, found: Detected, of: int | None = None, history: History | None = None) -> None:
+        """Write a detection down as a consequence of an exception, and what counting makes of it.
+
+        Args:
+            found: the detector's word.
+            of: the exception's ordinal; by default the last one's.
+            history: what has been counted by now, None where it is not counted.
+        """
+        self.record(
+            records.Dropped(
+                exception=found.exception,
+                of=self.state.ordinal if of is None else of,
+                evidence=found.evidence,
+                history=history,
+                times=found.times,
+            )
+        )
 
     def end_attempt(self) -> None:
         """Have all processes of the present attempt killed and seen gone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,6 +163,11 @@ class Observer:
         self.changed = True
         return found
 
+    def settle(self, exceptions: Set[str]) -> None:
+        """Raise these exceptions no more for what the attempt prints: nothing more is done about them."""
+        if self._watch is not None:
+            self._watch.settle(exceptions)
+
     def skim(self) -> bool:
         """Take in output that means nothing; False when ``poll`` has to look."""
         if self._watch is None or not self._watch.skim(self._clock()):
@@ -183,8 +188,13 @@ class Observer:
             self._watch.detectors.suspended(seconds, exceptions, self._clock(), launching)
 
     def drain(self) -> list[Detected]:
-        """Read to the end of the output, and return what it means."""
+        """Read on to the end of the output, and return what it means."""
         return self._watch.drain(self._clock()) if self._watch else []
+
+    @property
+    def drained(self) -> bool:
+        """Whether ``drain`` has come to the end."""
+        return self._watch is None or self._watch.drained
 
     def exited(self, code: int, last: LastLines) -> list[Detected]:
         """Return what an exit status means; its evidence names the last line."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
-from whesl.detect.exception_transformation import Transformed, is_its_end, transform
+from whesl.detect.exception_transformation import Transformed, is_counted, is_its_end, transform
 from whesl.esl.spec import Entity, ExceptionSpec
 from whesl.isolator.core.state import State
 from whesl.isolator.core.transition_context import Transition
-from whesl.model.evidence import Detected, Evidence, Raised, explain, shortened
+from whesl.model.evidence import Detected, Evidence, Raised, explain, grouped, shortened
 from whesl.model.outcomes import Action
 from whesl.model.recovery_criterion import Reach
 from whesl.operations.plan import Context, RecoveryError, make_plan
@@ -186,34 +188,53 @@ def transformed(state: State, found: Detected, now: float) -> Transformed:
     return transform(spec, state.setup.task, state.history, found.exception, now)
 
 
-def observe(transition: Transition, found: Detected) -> None:
-    """Observe mode: say once per attempt and exception what would have been done, and touch nothing."""
-    state = transition.state
-    before = (raised for raised in state.raised if raised.attempt == state.attempt)
-    if is_its_end(found, {name for item in before for name in (item.exception, *item.transformed_from)}):
-        transition.drop(found)
-        return
-    became = transformed(transition.state, found, transition.now)
-    name = became.exception
-    if name in transition.state.observed:
-        if became.history != transition.state.history:
-            # It is counted all the same: the n-th one may be a higher exception.
-            of, history = transition.state.ordinal, became.history
-            transition.record(
-                records.Dropped(exception=name, of=of, evidence=found.evidence, history=history)
-            )
-        return
+def settled(state: State) -> frozenset[str]:
+    """Return the exceptions about which nothing more is done, however often the present attempt raises them.
+
+    Observed ones are told once, and for others a checkpoint is awaited; unless another exception counts them.
+    """
+    spec, task = state.setup.spec, state.setup.task
+    told = {*state.observed, *(asked.raised.exception for asked in state.asked)}
+    return frozenset(name for name in told if spec is not None and not is_counted(spec, task, name))
+
+
+def observe(transition: Transition, found: Sequence[Detected]) -> None:
+    """Observe mode: say once per attempt and exception what would have been done, and touch nothing.
+
+    What was told already is counted all the same, since the n-th one may be a higher exception.
+    """
+    setup, history = transition.state.setup, transition.state.history
+    assert setup.spec is not None
+    counted = []
+    for item in found:
+        state = transition.state
+        before = (raised for raised in state.raised if raised.attempt == state.attempt)
+        if is_its_end(
+            item, {name for other in before for name in (other.exception, *other.transformed_from)}
+        ):
+            transition.drop(item)
+            continue
+        became = transform(setup.spec, setup.task, history, item.exception, transition.now)
+        if became.exception not in state.observed:
+            _observe(transition, item, became)
+        elif became.history != history:
+            counted.append(item)
+        history = became.history
+    for item in grouped(counted):
+        transition.drop(item, history=history)
+
+
+def _observe(transition: Transition, found: Detected, became: Transformed) -> None:
     entry = raised(transition.state, found, became, transition.now)
     transition.record(records.Raised(raised=entry, history=became.history))
-    spec = transition.rule(name)
-    decision = decide(transition.state, spec, entry, transition.now)
+    decision = decide(transition.state, transition.rule(entry.exception), entry, transition.now)
     transition.record(
         records.Observed(
-            exception=name,
+            exception=entry.exception,
             ordinal=entry.ordinal,
             action=decision.action,
             reason=decision.reason,
             steps=decision.steps,
         )
     )
-    transition.say(f"observed {name} ({why(entry)}): would {decision.action}; nothing was touched")
+    transition.say(f"observed {entry.exception} ({why(entry)}): would {decision.action}; nothing was touched")

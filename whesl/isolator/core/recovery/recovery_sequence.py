@@ -29,7 +29,7 @@ from whesl.isolator.core.recovery import (
 from whesl.isolator.core.recovery.escalation_to_coordinator import EXIT_TEMPORARY, FAILED_WITHOUT_STATUS
 from whesl.isolator.core.state import Phase, Recovery
 from whesl.isolator.core.transition_context import Transition, merged
-from whesl.model.evidence import Detected, Evidence, Raised
+from whesl.model.evidence import Detected, Evidence, Raised, grouped
 from whesl.model.outcomes import Action, RecoveryOutcome
 from whesl.model.states import TaskState
 from whesl.records import isolator as records
@@ -53,11 +53,12 @@ def consider(
         node: set when they are about a node and not about the attempt's output.
         waits: they are nothing that the present recovery's cause brings about, unless they are it.
     """
-    for item in found:
+    if transition.state.setup.observe:
+        recovery_decision.observe(transition, found)
+        return
+    for item in grouped(found):
         state = transition.state
-        if state.setup.observe:
-            recovery_decision.observe(transition, item)
-        elif state.phase in (Phase.RUNNING, Phase.LAUNCHING):
+        if state.phase in (Phase.RUNNING, Phase.LAUNCHING):
             _raise(transition, item)
         elif (node or waits) and state.phase in _WAITS and not _same_cause(state.recovery, item, node):
             transition.record(records.Queued(found=item, node=node))
@@ -103,7 +104,7 @@ def raise_lost(transition: Transition) -> bool:
     evidence = Evidence(kind="node", time=transition.now, node=gone[0], detail=node_selection.too_few(state))
     word = Detected(exception=name, evidence=(evidence,))
     if state.setup.observe:
-        recovery_decision.observe(transition, word)
+        recovery_decision.observe(transition, (word,))
         return False
     became = recovery_decision.transformed(state, word, transition.now)
     raised = recovery_decision.raised(state, word, became, transition.now)
