@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from whesl.model.journal_record import Record
 from whesl.site.publish.core import node_changes
+from whesl.site.publish.core.giving_way import give_way
 from whesl.site.publish.core.node_changes import (
     Command,
     Done,
@@ -23,7 +26,9 @@ from whesl.site.publish.core.node_changes import (
 )
 from whesl.site.publish.node_change_records import What, Would
 from whesl.site.publish.observed_node import Node
+from whesl.site.publish.plugin_file import Request
 from whesl.site.publish.risk_table import NodeRisk, Table
+from whesl.site.publish.waiting_job_exclusions import Job
 
 NAMES = tuple(f"n{at:02d}" for at in range(1, 11))
 ACTIVE = Settings(active=True, share=0.2, settle=100.0, drain_within=1000.0, within=1000.0)
@@ -40,6 +45,7 @@ class World:
         self.journal: list[tuple[float, Record]] = []
         self.risk: dict[str, float] = {}
         self.known = True
+        self.waiting: tuple[Job, ...] | None = ()
 
     def change(self, name: str, **fields: object) -> None:
         self.nodes[name] = msgspec.structs.replace(self.nodes[name], **fields)
@@ -65,7 +71,8 @@ class World:
 
     def look(self, after: float = 10.0, *, performed: bool = True) -> list[Command]:
         self.now += after
-        return self.step(Observed(tuple(self.nodes.values()), self.table()), performed=performed)
+        seen = Observed(tuple(self.nodes.values()), self.table(), self.waiting)
+        return self.step(seen, performed=performed)
 
     def perform(self, command: Command) -> None:
         node = self.nodes[command.node]
@@ -115,6 +122,97 @@ def test_risk_raises_weight_feature_and_drain_within_the_share() -> None:
         "whesl: predicted to fail (0.99 within 0.277778 h), until 2001"
     )
     assert world.look() == []
+
+
+def job(nodes: int, **more: Any) -> Job:
+    request = Request(partitions=more.pop("partitions", ("main",)), nodes=nodes, **more.pop("asks", {}))
+    return Job(name="1", waiting=True, request=request, excluded=(), submitted=0.0, **more)
+
+
+def test_drains_give_way_to_what_waiting_jobs_need_and_come_back_after() -> None:
+    # A job of the whole machine waited behind them until their end.
+    world = World()
+    world.risk = {"n01": 0.95, "n02": 0.99}
+    world.look()
+    assert world.drained() == {"n01", "n02"}
+    world.waiting = (job(9),)
+    world.look()
+    assert world.drained() == {"n02"}  # the one that matters more
+    world.waiting = (job(9), job(10))
+    world.look()
+    assert world.drained() == set()
+    world.waiting = (job(11),)  # it could not run anyway
+    world.look()
+    assert world.drained() == {"n01", "n02"}
+    world.waiting = (job(1, named=("n02",)),)
+    world.look()
+    assert world.drained() == {"n01"}
+    world.waiting = ()
+    world.look()
+    assert world.drained() == {"n01", "n02"}
+
+
+def test_nothing_is_drained_while_nobody_knows_what_jobs_need() -> None:
+    world = World()
+    world.risk = {"n01": 0.95}
+    world.look()
+    world.risk["n02"] = 0.99
+    world.waiting = None
+    world.look()
+    assert world.drained() == {"n01"}
+
+
+requests = st.builds(
+    job,
+    st.integers(1, 12),
+    partitions=st.sampled_from([("main",), ("odd",), ("main", "odd")]),
+    asks=st.fixed_dictionaries(
+        {
+            "cpus": st.integers(1, 30),
+            "node_cpus": st.integers(1, 4),
+            "features": st.sampled_from([(), ("big",)]),
+        }
+    ),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(requests, max_size=4), st.permutations(NAMES), st.integers(0, 10))
+def test_whoever_can_run_without_drains_can_run_beside_them(
+    waiting: list[Job], order: list[str], count: int
+) -> None:
+    machine = {
+        name: Node(
+            name=name,
+            flags=frozenset({"idle", "drain"} if name in order[:count] else {"idle"}),
+            partitions=("main", "odd") if at % 2 else ("main",),
+            cpus=2 + 2 * (at > 4),
+            memory=100,
+            features=("big",) if at > 6 else (),
+        )
+        for at, name in enumerate(NAMES)
+    }
+
+    def runs(one: Job, there: list[Node]) -> bool:
+        """Whether a job finds its nodes in one of its partitions."""
+        for part in one.request.partitions:
+            fits = [
+                node
+                for node in there
+                if part in node.partitions
+                and node.cpus >= one.request.node_cpus
+                and set(one.request.features) <= set(node.features)
+            ]
+            least = min((node.cpus for node in fits), default=1)
+            if len(fits) >= max(one.request.nodes, -(-one.request.cpus // least)):
+                return True
+        return False
+
+    kept = give_way(order[:count], machine, waiting)
+    assert kept <= set(order[:count])
+    for one in waiting:
+        if runs(one, list(machine.values())):
+            assert runs(one, [node for node in machine.values() if node.name not in kept])
 
 
 def test_a_change_falls_late_and_only_when_the_risk_is_clearly_less() -> None:

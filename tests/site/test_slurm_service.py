@@ -199,3 +199,17 @@ def test_nodes_that_are_alike_are_left_alone_and_so_are_jobs(site: Site) -> None
         assert site.bed.job(job, "%x").strip() == ""
         assert "0 of 6 nodes" in site.whesl("table", "--dir", str(site.directory)).stdout
     site.bed.run("scancel", job)
+
+
+@pytest.mark.slurm
+def test_a_job_of_the_whole_machine_does_not_wait_for_a_drain(site: Site) -> None:
+    """It waited behind the drain, as long as that lasted."""
+    site.predict("n02")
+    with site.service("--active", "--share", "0.34"):
+        site.wait("n02", state="drain")
+        held = site.bed.submit("true", "-N6", "-H")
+        job = site.bed.submit("srun true", "-N6")
+        site.bed.wait_job(job, "COMPLETED")
+        site.wait("n02", state="drain")  # the job that is held does not count
+        site.bed.run("scancel", held)
+    assert site.untouched("n02")

@@ -24,13 +24,18 @@ MOST = 200  # changes at a look: each is a call to the scheduler
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as the scheduler shows it. ``submitted``: seconds since the epoch."""
+    """A job as the scheduler shows it. ``submitted``: seconds since the epoch.
+
+    ``named``: nodes that it has to have. ``blocked``: it waits for something else than nodes.
+    """
 
     name: str
     waiting: bool
     request: Request
     excluded: tuple[str, ...]
     submitted: float
+    named: tuple[str, ...] = ()
+    blocked: bool = False
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -34,8 +34,10 @@ _NODE_FIELDS = (
 )
 _NODE_FORMAT = ",".join(f"{field}:{_SEPARATOR}" for field in _NODE_FIELDS)
 # Free text that users type comes last: the name is not asked for at all.
-_JOB_FIELDS = ("%F", "%T", "%P", "%D", "%l", "%x", "%n", "%f", "%v", "%b", "%m", "%c", "%C", "%V", "%k")
+_JOB_FIELDS = ("%F", "%T", "%P", "%D", "%l", "%x", "%n", "%f", "%v", "%b", "%m", "%c", "%C", "%V", "%r", "%k")
 _NONE = frozenset({"", "(null)", "N/A", "none", "*"})
+# Reasons of jobs that would not start with all nodes of the cluster free.
+_NOT_FOR_NODES = ("JobHeld", "Dependency", "BeginTime", "launch failed")
 _PLAIN_FEATURES = re.compile(r"[A-Za-z0-9_.:/+&-]+")
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)")
 _UNITS = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
@@ -140,7 +142,7 @@ class Cluster:
         except WheslError:
             # Of an array's tasks, those that run keep the old list, and Slurm calls that an error.
             shown = self._commands.run("squeue", "-h", "-t", "PD", "-j", change.job, "-o", "%x").split()
-            if not shown or any(set(_excluded(one)) != set(nodes) for one in shown):
+            if not shown or any(set(_node_list(one)) != set(nodes) for one in shown):
                 raise
         return nodes
 
@@ -225,7 +227,7 @@ def jobs_in(text: str, separator: str) -> list[Job]:
 
 def _job(row: list[str]) -> Job:
     name, state, partition, nodes, limit, excluded, named, features, reservation, gres, *rest = row
-    memory, node_cpus, cpus, submitted, comment = rest
+    memory, node_cpus, cpus, submitted, reason, comment = rest
     plain = features in _NONE or bool(_PLAIN_FEATURES.fullmatch(features))
     own = named not in _NONE or reservation not in _NONE or OFF in comment
     special = ""
@@ -248,12 +250,14 @@ def _job(row: list[str]) -> Job:
         name=name,
         waiting=state == "PENDING",
         request=request,
-        excluded=_excluded(excluded),
+        excluded=_node_list(excluded),
         submitted=float(submitted),
+        named=_node_list(named),
+        blocked=reason.startswith(_NOT_FOR_NODES),
     )
 
 
-def _excluded(text: str) -> tuple[str, ...]:
+def _node_list(text: str) -> tuple[str, ...]:
     return () if text in _NONE else expand(text)
 
 

@@ -160,9 +160,12 @@ class Service:
                 )
             except WheslError as error:
                 self._failed("make the table", error)
-        self._decide(Observed(seen.nodes, made))
+        jobs = self._jobs()
+        waiting = None if jobs is None else tuple(one for one in jobs if one.waiting and not one.blocked)
+        self._decide(Observed(seen.nodes, made, waiting))
         published = self._publish(made, seen) if made is not None else None
-        self._look_at_jobs(published)
+        if jobs is not None:
+            self._look_at_jobs(published, jobs)
         self._report(made, seen)
         return not self._problem
 
@@ -240,12 +243,19 @@ class Service:
             self._failed("write the table", WheslError(error.strerror or str(error)))
         return found
 
-    def _look_at_jobs(self, published: Lookup | None) -> None:
+    def _jobs(self) -> Sequence[Job] | None:
+        """Return the jobs, None where they cannot be seen."""
+        try:
+            return self._cluster.jobs()
+        except WheslError as error:
+            self._failed("look at the jobs", error)
+            return None
+
+    def _look_at_jobs(self, published: Lookup | None, found: Sequence[Job]) -> None:
         acting = self._settings.active and not self._state.leaving
         if not acting and not self._state.leaving and published is None:
             return
         try:
-            found = self._cluster.jobs()
             comments = self._recognize(found)
         except WheslError as error:
             self._failed("look at the jobs", error)

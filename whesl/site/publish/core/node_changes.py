@@ -18,6 +18,7 @@ import numpy as np
 
 from whesl.model.journal_record import assert_never
 from whesl.placement.exclude_list_choice import at_risk, budget, exclude
+from whesl.site.publish.core.giving_way import give_way
 from whesl.site.publish.node_change_records import (
     Changing,
     Held,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whesl.model.journal_record import Record
+    from whesl.site.publish.waiting_job_exclusions import Job
 
 OURS = "whesl: "  # the beginning of each drain's reason
 _UNTIL = re.compile(rf"^{OURS}predicted to fail \([^)]*\), until (\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d)Z$")
@@ -73,10 +75,14 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Observed(NamedTuple):
-    """The cluster was looked at. ``table``: what is expected of it, None where nothing is known."""
+    """The cluster was looked at. ``table``: what is expected of it, None where nothing is known.
+
+    ``waiting``: the jobs that wait for nodes; None where they could not be seen: no node is drained then.
+    """
 
     machine: tuple[Node, ...]
     table: Table | None
+    waiting: tuple[Job, ...] | None = ()
 
 
 class Done(NamedTuple):
@@ -211,7 +217,7 @@ def _observe(
     wanted: dict[Key, Held] = {}
     if table is not None and not state.leaving:
         kept = state.held if acting else state.would
-        wanted = _wanted(kept, state, machine, table, now, settings)
+        wanted = _wanted(kept, state, machine, table, now, settings, event.waiting)
     if not acting:
         _note(state, wanted, machine, new)
     for key, change in (wanted if acting else {}).items():
@@ -341,6 +347,7 @@ def _wanted(
     table: Table,
     now: float,
     settings: Settings,
+    waiting: tuple[Job, ...] | None,
 ) -> dict[Key, Held]:
     """Return the changes that should be in force."""
     wanted: dict[Key, Held] = {}
@@ -368,7 +375,15 @@ def _wanted(
             wanted[row.node, What.FEATURE] = flagged or Held(
                 node=row.node, what=What.FEATURE, before="", after=settings.feature, since=now
             )
-    wanted.update(_drains(kept, state, machine, table, now, settings))
+    drains = _drains(kept, state, machine, table, now, settings)
+    at = table.horizon(settings.drain_within)
+    chances = {row.node: row.probability[at] for row in table.nodes}
+    # Those that are in force first, the likeliest to fail before others.
+    order = sorted(drains, key=lambda key: (key not in kept, -chances[key[0]]))
+    allowed = {name for name, _ in drains if (name, What.DRAIN) in kept}
+    if waiting is not None:
+        allowed = give_way([name for name, _ in order], machine, waiting)
+    wanted.update({key: held for key, held in drains.items() if key[0] in allowed or held.failed})
     return wanted
 
 
