@@ -367,11 +367,13 @@ def test_jobs_of_a_workflow(job: str, hint: str | None) -> None:
 
 def test_every_code_is_tested() -> None:
     """The codes that a specification can be given are all in a table of these tests."""
-    from tests.esl import test_syntax_errors
+    from tests.esl import test_lint, test_syntax_errors
 
-    tested = {case[1] for case in CASES} | {case[1] for case in test_syntax_errors.CASES}
+    tables = (CASES, test_syntax_errors.CASES, test_lint.CASES)
+    tested = {case[1] for table in tables for case in table}
     elsewhere = {"ESL001", "ESL002", "ESL003", "ESL007", "ESL013", "ESL027", "ESL030", "ESL031", "ESL032"}
     elsewhere |= {"ESL008", "ESL009", "ESL077"}  # test_robustness.py, test_one_mistake.py, test_command.py
     elsewhere |= {"ESL033", "ESL045", "ESL046", "ESL075"}
+    elsewhere |= {"ESL081", "ESL085", "ESL086"}  # test_surroundings.py
     elsewhere |= {"ESL017", "ESL018", "ESL019", "ESL029"}  # test_including.py
     assert tested | elsewhere == set(CODES)

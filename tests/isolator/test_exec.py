@@ -13,6 +13,7 @@ import pytest
 
 from tests import shedding
 from tests.isolator.bench import CRASH, PATIENCE, Bench, bench, until
+from whesl.isolator.task.taskdir import TaskDir
 
 __all__ = ["bench"]
 
@@ -337,6 +338,44 @@ EXCEPTION RECOVERY STEP FLAKY JOB JOB.REPLACE
     assert bench.run(*command, options=("-e", rules))[0] == 0
     assert len(bench.raised()) == 1
     assert len(bench.raised()[0]["evidence"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("file", "written"),
+    [
+        ("~/logs/app.log", "logs/app.log"),
+        ("$LOGS/app.log", "logs/app.log"),
+        ("${LOGS}/app-${NUMBER}.log", "logs/app-7.log"),
+        ("logs/*.log", "logs/rank-$$.log"),
+        ("$LOGS/[r]ank*", "logs/rank-$$.log"),
+    ],
+)
+def test_paths_of_the_rules_mean_what_they_mean_to_the_task(bench: Bench, file: str, written: str) -> None:
+    rules = bench.rules(CRASH.replace("stdout", f'file "{file}"'))
+    (bench.place / "logs").mkdir()
+    (bench.place / "logs" / "rank-old.log").write_text("An error occurred in MPI_Send\n")
+    bench.environment |= {"HOME": str(bench.place), "LOGS": str(bench.place / "logs"), "NUMBER": "7"}
+    command = bench.script(
+        f"""\
+        [ "$WHESL_RESTART_COUNT" = 1 ] && exit 0
+        echo "An error occurred in MPI_Send" > {written}
+        sleep 300
+        """
+    )
+    for again in range(2):  # once with rules that were checked before, too
+        bench.directory = TaskDir(bench.place / f"task-{again}")
+        for file_of_the_first in (bench.place / "logs").glob("app*"):
+            file_of_the_first.unlink()
+        assert bench.run(*command, options=("-e", rules))[0] == 0
+        assert len(bench.raised()) == 1
+
+
+def test_a_variable_that_is_not_defined_is_told(bench: Bench) -> None:
+    rules = bench.rules(CRASH.replace("stdout", 'file "$NOWHERE/app.log"'))
+    bench.environment.pop("NOWHERE", None)
+    code, _, err = bench.run("true", options=("-e", rules))
+    assert code == 0
+    assert f"whesl: {rules}:6: the variable NOWHERE is not defined" in err
 
 
 def test_one_exception_becomes_another(bench: Bench) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
+from whesl.detect import named_files
 from whesl.detect.core import Detectors
 from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
@@ -23,6 +24,7 @@ from whesl.model.workflow import Task
 MOST_MATCHES = 1000  # of a file that are judged at once: whoever calls has other things to hear of
 DRAIN_SIZE = 64 << 20  # bytes that one drain reads, for the same reason
 SKIM_SIZE = 1 << 18  # bytes of a file that are skimmed at once
+NAMES_EVERY = 1.0  # seconds between two looks for files whose names have a pattern
 _SNAPSHOT = 1
 _OUTPUT = Source(stream=Stream.OUTPUT)
 
@@ -115,6 +117,9 @@ class Watch:
         self._left: int | None = None  # bytes that are left of what is drained
         self.drained = False
         self.seen_until = now if began is None else began
+        self._patterns: dict[str, list[Source]] = {}  # of names, and the sources that they are
+        self._too_many: set[str] = set()  # patterns that more files have than are followed
+        self._names_at = 0.0  # when new files are looked for
         self._open(sources, offsets or {})
 
     def close(self) -> None:
@@ -127,15 +132,18 @@ class Watch:
 
     def next_deadline(self, now: float) -> float | None:
         """Return when ``poll`` has to be called, at the latest, whether or not ``fileno`` is readable."""
-        times = (self._tailer.next_poll(now), self.detectors.next_deadline(now))
+        names = self._names_at if self._patterns else None
+        times = (self._tailer.next_poll(now), self.detectors.next_deadline(now), names)
         return min((time for time in times if time is not None), default=None)
 
     def problems(self) -> dict[str, str]:
         """Return which files cannot be read at present, or were missed in part, and why."""
-        return self._tailer.problems()
+        many = f"more than {named_files.MOST} files have this pattern: the others are not read"
+        return self._tailer.problems() | dict.fromkeys(sorted(self._too_many), many)
 
     def poll(self, now: float, max_bytes: int = READ_SIZE) -> list[Detected]:
         """Read what is new, at most ``max_bytes`` of each file; return what it raises, in order."""
+        self._take_names(now)
         found, _ = self._take(self._tailer.read(now, max_bytes), now)
         if not self._tailer.pending:
             found += self.detectors.tick(now)
@@ -187,6 +195,7 @@ class Watch:
         """
         found: list[Detected] = []
         if self._left is None or self.drained:
+            self._take_names(now, force=True)
             self._left, self.drained = self._tailer.unread(), False
         most = self._left - DRAIN_SIZE
         while not found and self._left > most and not self.drained:
@@ -220,6 +229,7 @@ class Watch:
         """
         if sources is None:
             sources = {source: r.path for r in self._readings.values() for source in r.sources}
+            sources |= {source: path for path, of in self._patterns.items() for source in of}
         self.detectors.new_attempt(now)
         self.detectors.settle(frozenset())
         self.seen_until, self._left, self.drained = now, None, False
@@ -248,6 +258,12 @@ class Watch:
             raise UsageError(f"the detectors' state is of version {state['version']}, not {_SNAPSHOT}")
         self.seen_until = state["seen_until"]
         self.detectors.restore(state["detectors"], now)
+        known = {kept["path"] for kept in state["files"]}
+        for path, sources in self._patterns.items():
+            for name in named_files.found(path):
+                if name not in known:  # it has come meanwhile
+                    self._readings.pop(name, None)
+                    self._follow(name, sources, 0)
         self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)
         for path, kept in state["streams"].items():
             if path in self._readings:
@@ -261,6 +277,11 @@ class Watch:
             if source not in places and source != _OUTPUT:
                 places[source] = self._place(source)
         files: dict[str, tuple[str, list[Source]]] = {}
+        self._patterns = {}
+        for source, path in list(places.items()):
+            if source.stream is Stream.FILE and named_files.is_pattern(path):
+                del places[source]
+                self._patterns.setdefault(path, []).append(source)
         for source, path in places.items():
             files.setdefault(os.path.realpath(path), (path, []))[1].append(source)
         for _, of in files.values():
@@ -269,11 +290,42 @@ class Watch:
         for path in self._tailer.paths():
             self._tailer.unfollow(path)
         self._readings = {}
-        only_last = self.detectors.only_last()
         for path, of in files.values():
-            patterns = tuple(dict.fromkeys(p for source in of for p in wanted.get(source, ())))
-            offset = self._tailer.follow(path, offsets.get(path))
-            self._readings[path] = _Reading(path, of, self._matcher(patterns), offset, only_last)
+            self._follow(path, of, offsets.get(path))
+        for path, of in self._patterns.items():
+            for name in named_files.found(path):
+                # Where offsets are known, what is not among them has come since.
+                self._follow(name, of, offsets.get(name, 0 if offsets else None))
+
+    def _follow(self, path: str, sources: list[Source], offset: int | None) -> None:
+        """Read a file from an offset on, or from its present end; one that is read already goes on."""
+        known = self._readings.get(path)
+        if known is not None:
+            sources = list(dict.fromkeys((*known.sources, *sources)))
+            offset = known.stream.restart_offset
+        wanted = self.detectors.sources()
+        patterns = tuple(dict.fromkeys(p for source in sources for p in wanted.get(source, ())))
+        if known is not None and patterns == known.matcher.patterns:
+            known.sources = sources
+            return
+        begin = self._tailer.follow(path, offset)
+        only_last = self.detectors.only_last()
+        self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, only_last)
+
+    def _take_names(self, now: float, *, force: bool = False) -> None:
+        """Look for new files whose names have a pattern; they are read from their beginning."""
+        due = now >= self._names_at or self._names_at > now + 2 * NAMES_EVERY  # the clock was set back
+        if not self._patterns or not (due or force):
+            return
+        self._names_at = now + NAMES_EVERY
+        for path, sources in self._patterns.items():
+            names = named_files.found(path)
+            if len(names) == named_files.MOST:
+                self._too_many.add(path)
+            for name in names:
+                known = self._readings.get(name)
+                if known is None or not set(sources) <= set(known.sources):
+                    self._follow(name, sources, 0)
 
     def _place(self, source: Source) -> str:
         if source.stream is not Stream.FILE or not source.path:

@@ -71,6 +71,10 @@ CODES: dict[str, str] = {
     "ESL053": "regular expression that cannot be run on a stream",
     "ESL054": "no number to watch in a PROGRESS pattern",
     "ESL055": "pattern listed twice",
+    "ESL056": "pattern that sound lines have",
+    "ESL057": "expression in a text that is found as it stands",
+    "ESL058": "fault that is a sign of life",
+    "ESL059": "pattern that another exception takes first",
     "ESL060": "time that is not above zero",
     "ESL061": "timer below its floor",
     "ESL062": "count below one",
@@ -80,6 +84,7 @@ CODES: dict[str, str] = {
     "ESL066": "severity out of range",
     "ESL067": "no type of a job exception",
     "ESL068": "confidence out of range",
+    "ESL069": "timer shorter than usual gaps",
     "ESL070": "unknown argument",
     "ESL071": "missing argument",
     "ESL072": "argument of the wrong type",
@@ -89,6 +94,14 @@ CODES: dict[str, str] = {
     "ESL076": "path that is not absolute",
     "ESL077": "handler that is not here",
     "ESL078": "prediction whose recovery loses work",
+    "ESL079": "file system that is replaced by itself",
+    "ESL080": "percentage that looks like a fraction",
+    "ESL081": "path that is not there",
+    "ESL082": "file that several jobs write",
+    "ESL083": "pattern that a restart prints",
+    "ESL084": "count that is never reached",
+    "ESL085": "node without a spare",
+    "ESL086": "variable that is not defined",
 }
 
 

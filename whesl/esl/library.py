@@ -40,3 +40,8 @@ def place(name: str) -> Path:
 def shown(name: str) -> str:
     """Return how findings and evidence name a library's file."""
     return f"<{name}>"
+
+
+def is_shown(file: str) -> bool:
+    """Whether findings name a library's file so."""
+    return file.startswith("<") and file.endswith(">")

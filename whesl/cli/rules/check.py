@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +31,35 @@ _FILE = click.Path(path_type=Path)
     metavar="STUDY",
     help="A study or batch script; the jobs that exceptions name have to be in it.",
 )
+@click.option(
+    "--workspace",
+    type=_FILE,
+    metavar="DIR",
+    help="Look for files with relative paths here, not in the directories of STUDY's tasks.",
+)
+@click.option(
+    "--spares",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How many spare nodes each job of STUDY will have, as for whesl run.",
+)
+@click.option("--strict", is_flag=True, help="Count warnings as errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
 @click.option("--samples", is_flag=True, help="Run the sample lines (#: sees, #: ignores) of each file too.")
-def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: bool) -> int:
+def check(
+    files: tuple[Path, ...],
+    study: Path | None,
+    workspace: Path | None,
+    spares: int | None,
+    strict: bool,
+    as_json: bool,
+    samples: bool,
+) -> int:
     """Find everything that is wrong with specifications.
 
-    Exit status: 0 clean (warnings are allowed), 1 errors, 2 a file cannot be read.
+    Paths, variables and handlers are looked for on this host.
+
+    Exit status: 0 clean (warnings are allowed unless --strict), 1 errors, 2 a file cannot be read.
     """
     from whesl.esl.diagnostics import Severity, render_all
 
@@ -43,7 +67,8 @@ def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: b
     # All files are read before any is reported on, so that a wrong name is not lost between findings.
     contents = [(file, esl.read_file(file)) for file in files]
     results = [
-        _with_handlers(esl.parse(content, str(file), workflow), file, content) for file, content in contents
+        _with_surroundings(esl.parse(content, str(file), workflow), file, workflow, workspace, spares)
+        for file, content in contents
     ]
     wrong: list[dict[str, str | int]] = []
     lines = 0
@@ -52,7 +77,7 @@ def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: b
             count, failures = _samples(file, content, result.spec)
             lines += count
             wrong += failures
-    ok = all(result.ok for result in results) and not wrong
+    ok = all(result.ok and not (strict and result.diagnostics) for result in results) and not wrong
     if as_json:
         found = [diagnostic.as_json() for result in results for diagnostic in result.diagnostics]
         click.echo(json.dumps({"ok": ok, "diagnostics": found + wrong}, indent=2))
@@ -70,45 +95,20 @@ def check(files: tuple[Path, ...], study: Path | None, as_json: bool, samples: b
     ]
     names = ", ".join(str(file) for file in files)
     ran = f", {lines} sample lines" if samples else ""
-    click.echo(f"{names}: {', '.join(counts) or 'correct'}{ran}", err=bool(errors))
+    click.echo(f"{names}: {', '.join(counts) or 'correct'}{ran}", err=not ok)
     return 0 if ok else 1
 
 
-def _with_handlers(result: Result, file: Path, content: bytes) -> Result:
-    """Add a warning for each handler that cannot be run here: else the first recovery would find out."""
-    from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
-    from whesl.esl.rules_file import located
-    from whesl.operations.custom_handlers import command_of
-    from whesl.operations.plan import RecoveryError
+def _with_surroundings(
+    result: Result, file: Path, workflow: Workflow | None, workspace: Path | None, spares: int | None
+) -> Result:
+    """Add warnings of what does not fit this host: else the first failure would find out."""
+    from whesl.cli.rules.surroundings import Surroundings
 
     if result.spec is None:
         return result
-    found = []
-    there = located(result.spec, file.absolute().parent)
-    for said, meant in dict(zip(_handlers(result.spec), _handlers(there), strict=True)).items():
-        try:
-            command_of(meant)
-        except RecoveryError as error:
-            lines = lines_of(content)
-            places = ((n, line.find(f'"{said}"')) for n, line in enumerate(lines, 1))
-            line, column = next(((n, at) for n, at in places if at >= 0), (1, 0))
-            found.append(
-                Diagnostic(
-                    severity=Severity.WARNING,
-                    code="ESL077",
-                    message=error.message,
-                    hint=error.hint,
-                    file=str(file),
-                    line=line,
-                    column=column + 1,
-                    end_column=column + 1 + len(said) + 2,
-                )
-            )
-    return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *found))
-
-
-def _handlers(spec: Spec) -> list[str]:
-    return [each.handler for one in spec.resources for each in one.operations if each.handler is not None]
+    here = Surroundings(result.spec, file, result.texts, workflow, workspace, spares, os.environ)
+    return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *here.findings()))
 
 
 @click.command(name="compile")

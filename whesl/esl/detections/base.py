@@ -8,7 +8,7 @@ it means in a sentence, and, where something that the isolator observes raises i
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -135,9 +135,21 @@ class Kind(Record, frozen=True, kw_only=True):
         """Return which patterns are looked for, and where; None for none."""
         return None
 
+    def with_paths(self, change: Callable[[str], str]) -> Kind:
+        """Return it with the paths that it names changed: of a file that is read, of a file system."""
+        source: Source | None = getattr(self, "source", None)
+        if source is None or source.path is None:
+            return self
+        changed = msgspec.structs.replace(source, path=change(source.path))
+        return self if changed == source else msgspec.structs.replace(self, source=changed)
+
     def one_line(self) -> Reads | None:
         """Return the patterns of which a single line is enough to raise it; None for none."""
         return None
+
+    def starved(self, taken: frozenset[Pattern]) -> bool:
+        """Whether it is never raised when each line that has one of these patterns ends the attempt."""
+        return False
 
     def captured(self) -> list[frozenset[str]]:
         """Return the names that it captures, in each way that it can be raised."""

@@ -11,6 +11,8 @@ from whesl.esl.detections.base import Detector, Found, Kind, Span
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
 
@@ -45,6 +47,9 @@ _SAID = {
 }
 
 
+_PERCENT = 0.01
+
+
 class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
     """Use of the file system that holds ``path`` is above ``above`` (a fraction from 0 to 1)."""
 
@@ -61,10 +66,23 @@ class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
         path, above = check.text(form.texts[0], "path"), check.fraction(form)
         if above is None or path is None:
             return None
-        return DiskDetection(path=path, metric=_METRICS[form.keywords[0].text], above=above, span=span)
+        metric = _METRICS[form.keywords[0].text]
+        # One of a hundred files or of a quota may be meant; no file system is as empty as that.
+        if above < _PERCENT or (above == _PERCENT and metric is DiskMetric.SPACE):
+            check.warn(
+                "ESL080",
+                f"nearly every file system is fuller than {above * 100:g}%: it is raised at once",
+                form.parts["percent"][0],
+                f"ABOVE takes a percentage: did you mean {min(99.0, above * 1e4):g}%?",
+            )
+        return DiskDetection(path=path, metric=metric, above=above, span=span)
 
     def sentence(self) -> str:
         return f"more than {self.above * 100:g}% of {_SAID[self.metric].format(self.path)}"
+
+    def with_paths(self, change: Callable[[str], str]) -> DiskDetection:
+        path = change(self.path)
+        return self if path == self.path else msgspec.structs.replace(self, path=path)
 
     def measured(self) -> tuple[str, DiskMetric]:
         return self.path, self.metric

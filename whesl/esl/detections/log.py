@@ -86,6 +86,10 @@ class LogDetection(Kind, frozen=True, kw_only=True, tag="log"):
         alone = self.times == 1 and (self.require is Require.ANY or len(self.patterns) == 1)
         return self.reads() if alone else None
 
+    def starved(self, taken: frozenset[Pattern]) -> bool:
+        needed = any if self.require is Require.ALL and len(self.patterns) > 1 else all
+        return needed(pattern in taken for pattern in self.patterns)
+
     def captured(self) -> list[frozenset[str]]:
         sets = [frozenset(pattern.captures) for pattern in self.patterns]
         return sets if self.require is Require.ANY else [frozenset().union(*sets)]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
 
+USUAL_GAP = 5.0  # seconds: what starts, computes or fills its buffer prints nothing for so long
 TIMEOUT_FLOOR = 1.0  # seconds: no output is ever that regular (CASMcode#327)
 PROGRESS_GROUP = "progress"  # the name that an unnamed group of PROGRESS is given
 
@@ -71,6 +72,15 @@ class SilenceDetection(Kind, frozen=True, kw_only=True, tag="silence"):
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> SilenceDetection | None:
         timer = check.timer(form)
+        if timer is not None and TIMEOUT_FLOOR <= timer[0] < USUAL_GAP:
+            assert form.timer is not None
+            check.warn(
+                "ESL069",
+                f"a sound program prints nothing for {timer[0]:g} s, too: while it starts, computes, or fills"
+                " its buffer",
+                form.timer.timeout,
+                f"write the longest gap of the program's output, {USUAL_GAP:g} or more; times are seconds",
+            )
         return timer and SilenceDetection(timeout=timer[0], warmup=timer[1], span=span)
 
     def sentence(self) -> str:

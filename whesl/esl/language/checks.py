@@ -7,6 +7,7 @@ import graphlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from whesl.esl import library
 from whesl.esl.detections.kinds import Detection
 from whesl.esl.diagnostics import Range, Severity, nearest
 from whesl.esl.language import checkpoint_step_checks, quantities, syntax
@@ -16,6 +17,8 @@ from whesl.esl.language.recovery_checks import Captured, RecoveryCheck
 from whesl.esl.language.source import Source
 from whesl.esl.language.symbol_table import Declarations
 from whesl.esl.language.syntax import Word, unquote
+from whesl.esl.lint import exceptions_together, paths, pattern_lines
+from whesl.esl.lint.statements import Done, Watched
 from whesl.esl.spec import (
     DEFAULT_LIMIT,
     DEFAULT_SEVERITY,
@@ -58,6 +61,8 @@ class _Check:
         self._jobs = _Jobs(workflow) if workflow is not None else None
         self._unclear = set(parsed.broken_handling)  # exceptions that have a wrong detection
         self._live = live(source, parsed, self._declarations.exceptions)
+        self._sound: list[tuple[syntax.Detected, Detection]] = []
+        self._done: list[Done] = []
 
     def run(self) -> Spec | None:
         detected = [s for s in self._of(syntax.Detected) if s.exception.text in self._live]
@@ -87,6 +92,7 @@ class _Check:
             )
         if self._findings.failed:
             return None
+        self._cannot_work({item.name: item for item in exceptions if item is not None})
         return Spec(
             file=self._source.file,
             entities=tuple(self._declarations.entities),
@@ -112,6 +118,7 @@ class _Check:
             detection = checker.detection(statement)
             if detection is not None:
                 found.setdefault(statement.exception.text, []).append(detection)
+                self._sound.append((statement, detection))
             else:
                 self._unclear.add(statement.exception.text)
         return found
@@ -135,6 +142,7 @@ class _Check:
             step = checker.step(statement, levels.get(name), known)
             if step is not None:
                 found.setdefault(name, []).append(step)
+                self._done.append(Done(statement, step))
         return found
 
     def _exception(
@@ -208,6 +216,21 @@ class _Check:
                 or f"it has {', '.join(list(self._jobs.names)[:8])}",
             )
         return pattern
+
+    def _cannot_work(self, exceptions: dict[str, ExceptionSpec]) -> None:
+        """Find what is right by itself, and does not do what somebody means by it."""
+        watched = [
+            Watched(
+                statement,
+                detection,
+                exceptions[statement.exception.text],
+                not library.is_shown(self._source.part(statement.start).file),
+            )
+            for statement, detection in self._sound
+        ]
+        pattern_lines.check(self._findings, watched, self._done)
+        paths.check(self._findings, watched, self._done)
+        exceptions_together.check(self._findings, watched, exceptions)
 
     # The whole --------------------------------------------------------------------------------------
 

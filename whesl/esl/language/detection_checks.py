@@ -32,6 +32,10 @@ class DetectionCheck:
         span = self._source.span(statement.start, statement.end)
         return self._kinds[statement.form.kind].checked(statement.form, self, span)  # type: ignore[return-value]
 
+    def warn(self, code: str, message: str, word: Word, hint: str) -> None:
+        """Add a warning about a word of the detection."""
+        self.findings.add(code, message, word, severity=Severity.WARNING, hint=hint)
+
     def count(self, form: Form, what: str) -> int:
         """Return how often: a whole number, 1 where none is given."""
         return quantities.count(self.findings, form.part("count"), what, 1)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from whesl.esl.detections.base import Pattern
 from whesl.esl.diagnostics import Severity
 
 try:
@@ -29,6 +30,7 @@ MAX_LENGTH = 2048  # bytes; hyperscan itself refuses eight times as many
 MAX_COUNTED = 1000  # RE2's limit of one counted repetition, used here for a whole pattern
 MAX_COUNTED_IN_FILE = 2000  # compiling takes about 0.2 s per thousand
 MAX_KINDS_IN_FILE = 200  # compiling takes about 1 ms each
+MAX_TRIED = 3  # repetitions of an expression that is tried on lines by an engine that goes back
 MAX_NESTED = 10  # repetitions in one another; hyperscan's compiler takes 0.09 s for 20, 41 s for 30
 
 # Constructs that no automaton runs, by how they begin.
@@ -133,6 +135,16 @@ class PatternCheck:
 def captures(text: str) -> tuple[str, ...]:
     """Return the names of a sound expression's groups, in their order."""
     return tuple(_compiled(text).groupindex)
+
+
+def found_in(pattern: Pattern, line: str) -> bool:
+    """Whether a line has a sound pattern; False also for an expression that takes long to try."""
+    if not pattern.regex:
+        return pattern.text in line
+    repeats = sum(bool(match["repeat"] or match["count"]) for match in _PART.finditer(pattern.text))
+    if repeats > MAX_TRIED or _nested(pattern.text)[0] > 1:
+        return False
+    return _compiled(pattern.text).search(line.encode()) is not None
 
 
 def groups(text: str) -> int:

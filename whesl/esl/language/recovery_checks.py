@@ -20,6 +20,7 @@ from whesl.esl.language.operation_signatures import (
 )
 from whesl.esl.language.source import Source
 from whesl.esl.language.symbol_table import Declarations
+from whesl.esl.path_expansion import path_arguments
 from whesl.esl.spec import Entity, Level, Operation, RecoveryStep, ResourceKind
 from whesl.esl.wording import one_of
 
@@ -68,7 +69,7 @@ class RecoveryCheck:
         if arguments is None:
             return None
         if captured is not None:
-            self._placeholders(arguments, captured)
+            self._placeholders(arguments, captured, what)
         # A custom handler knows its own arguments; what is not declared may be no operation that was meant.
         if what is not None and self._declarations.offers(*what):
             if self._declarations.handler(*what) is None:
@@ -91,8 +92,14 @@ class RecoveryCheck:
             span=self._source.span(statement.start, statement.end),
         )
 
-    def _placeholders(self, arguments: Arguments, captured: Captured) -> None:
+    def _placeholders(self, arguments: Arguments, captured: Captured, what: tuple[str, str] | None) -> None:
         known = (*BUILT_IN_PLACEHOLDERS, *captured.ever)
+        built_in = what is not None and self._declarations.handler(*what) is None
+        paths = [
+            arguments.places[name]
+            for name in (path_arguments(*what) if what is not None and built_in else ())
+            if name in arguments.places
+        ]
         for placeholder in {word.text: word for word in reversed(arguments.placeholders)}.values():
             # A node that is not captured is the suspect, which is what was meant.
             if placeholder.text in captured.ever - captured.always - {"node"}:
@@ -106,7 +113,8 @@ class RecoveryCheck:
                     severity=Severity.WARNING,
                     hint=f"when one that does not raises it, {without}",
                 )
-            if placeholder.text not in known:
+            variable = placeholder.text.isupper() and any(a <= placeholder.start < b for a, b in paths)
+            if placeholder.text not in known and not variable:
                 near = self._findings.nearest(placeholder.text, known)
                 self._findings.add(
                     "ESL074",
@@ -226,7 +234,7 @@ def _wrong_value(argument: Argument, value: Any) -> str:
 
 def _relative(path: str) -> bool:
     """Whether a text is a path that is not absolute; one of several words is for people to replace."""
-    return bool(path.strip()) and not path.startswith(("/", "${")) and ("/" in path or " " not in path)
+    return bool(path.strip()) and not path.startswith(("/", "$", "~")) and ("/" in path or " " not in path)
 
 
 def _wrong_path(text: str) -> str:

@@ -114,6 +114,8 @@ def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
     spec = rules_cache.recall(f"{here}/cache", f"/{plain}" if path.startswith("/") else plain, content)
     if spec is None or any("/" in handler for handler in _handlers(spec)):
         return None  # a handler's place is not looked for here
+    if _varies(spec):
+        return None  # nor what a path means where the task runs
     if any_job:
         for exception in spec["exceptions"]:
             exception["jobs"] = ["*"]
@@ -122,6 +124,27 @@ def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
 
 def _handlers(spec: dict[str, Any]) -> list[str]:
     return [each.get("handler") or "" for one in spec["resources"] for each in one["operations"]]
+
+
+def _varies(spec: dict[str, Any]) -> bool:
+    """Whether a path of the rules may have a home, a variable or a pattern of names in it."""
+    for exception in spec["exceptions"]:
+        for detection in exception["detections"]:
+            places = (detection.get("path"), (detection.get("source") or {}).get("path"))
+            if any(set("~$*?[") & set(place) for place in places if place):
+                return True
+        for step in exception["steps"]:
+            for value in step.get("arguments", {}).values():
+                texts = value if isinstance(value, list) else [value]
+                if any(_is_variable(text) for text in texts if isinstance(text, str)):
+                    return True
+    return False
+
+
+def _is_variable(text: str) -> bool:
+    """Whether a text names a home or a variable: captures have small letters, in braces."""
+    after = text.split("$")[1:]
+    return text.startswith("~") or any(part[:1].isalpha() or part[1:2].isupper() for part in after)
 
 
 def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import time
 
 import msgspec
 
+from whesl.detect import named_files
 from whesl.isolator.core.task_setup import AttemptPlan, split, token
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_starter import Starter
@@ -51,7 +52,7 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 def beginning(job: Job, directory: TaskDir) -> First:
     """Return what is as the attempt begins: how long the files are that are searched, and the time."""
     paths = attempt_output_destination.sources(directory, job, NUMBER, Configuration()).values()
-    return First(sizes={path: file_retry.size(path) for path in paths}, began=time.time())
+    return First(sizes=named_files.sizes(paths), began=time.time())
 
 
 def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:

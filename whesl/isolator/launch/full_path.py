@@ -50,7 +50,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
     """
     keeper.open_standard_streams()
     here = home()
-    spec = load_rules(request.rules, places.rules_cache(here), any_job=not (request.step or request.name))
+    spec = _rules(request, here)
     # For all that is started from here: asked later, Slurm would leave out a node that it has lost meanwhile.
     os.environ.update(withheld(os.environ))
     allocation = current_allocation(os.environ)
@@ -91,6 +91,19 @@ def prepare(request: Request) -> dict[str, Any] | int:
         "runner": runner,
         **setup_json.passed_on(request, streams),
     }
+
+
+def _rules(request: Request, here: Path) -> Spec | None:
+    """Return the rules with their paths as they are here, in the task's environment. Raises UsageError."""
+    spec = load_rules(request.rules, places.rules_cache(here), any_job=not (request.step or request.name))
+    if spec is None:
+        return None
+    from whesl.esl.path_expansion import expanded  # only here: without rules nothing is to be expanded
+
+    spec, undefined = expanded(spec, os.environ)
+    for each in () if request.quiet else undefined:
+        sys.stderr.write(f"whesl: {each}\n")
+    return spec
 
 
 def _start(job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo) -> tuple[int, int]:

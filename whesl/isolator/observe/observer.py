@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl.agents.blocking_call_worker import Worker
+from whesl.detect import named_files
 from whesl.esl.detections.base import Source
 from whesl.isolator.core.events_and_commands import Event, JobExceptionSeen, LeaseEnded, NodeSeen
 from whesl.isolator.observe import attempt_output_destination
@@ -67,13 +68,13 @@ class Observer:
         self._number = number
         sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
-            self._begun = {path: file_retry.size(path) for path in sources.values()}
+            self._begun = named_files.sizes(sources.values())
             self._watch.new_attempt(self._clock(), sources)
             self.save()
             return
         self._begun = self._written_sizes(number)
         if self._begun is None:
-            self._begun = {path: file_retry.size(path) for path in sources.values()}
+            self._begun = named_files.sizes(sources.values())
             begun = taskdir.First(sizes=self._begun)
             file_retry.replace(self._sizes(number), msgspec.json.encode(begun))
 

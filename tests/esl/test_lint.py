@@ -1,0 +1,124 @@
+"""Rules that are well formed and cannot work: each is a warning at its words, and sound ones are none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.esl.corpus import DETECT, EXAMPLES, HEADER, RECOVER
+from tests.esl.test_checks import findings, under
+from whesl.esl.diagnostics import Severity
+
+ALL = (
+    "DECLARE EXCEPTION ALL WORKFLOW_LEVEL JOB [*] ELSE FAIL\n"
+    f"{DETECT}EXIT CODE 1\n"
+    "EXCEPTION RECOVERY STEP ALL JOB JOB.REPLACE\n"
+    "EXCEPTION DETECTION ALL "
+)
+DISK = f'{DETECT}EXIT CODE 1\n{RECOVER}JOB FILESYSTEM.REPLACE {{"filesystem": %s, "defaultpath": "%s"}}\n'
+
+# Text after HEADER; code; the words under the caret; a part of the hint.
+CASES = [
+    (f'{DETECT}MATCH "." stdout', "ESL056", '"."', "SILENCE"),
+    (f'{DETECT}MATCH ".+" stderr RECURRING 3', "ESL056", '".+"', ""),
+    (f'{DETECT}MATCH "\\w" output', "ESL056", '"\\w"', ""),
+    (f'{DETECT}MATCH "\\d+" file "f"', "ESL056", '"\\d+"', ""),
+    (f'{DETECT}MULTIPLE ["fatal", MATCH "[^#]"] stdout', "ESL056", '"[^#]"', ""),
+    (f'{DETECT}MATCH "^.*$|x" stdout', "ESL051", '"^.*$|x"', ""),
+    (f'{DETECT}LOG "error.*failed" stdout', "ESL057", '"error.*failed"', "MATCH"),
+    (f'{DETECT}LOG "rank \\d+ died" stdout', "ESL057", '"rank \\d+ died"', "MATCH"),
+    (f'{DETECT}LOG "(fatal|panic)" stdout', "ESL057", '"(fatal|panic)"', "MATCH"),
+    (f'{DETECT}LOG "^Killed" stdout', "ESL057", '"^Killed"', "MATCH"),
+    (f'{DETECT}LOG "node[0-9] is lost" stdout', "ESL057", '"node[0-9] is lost"', "MATCH"),
+    (f'{DETECT}LOG "a\\nb" stdout', "ESL057", '"a\\nb"', "MULTIPLE"),
+    (f'{DETECT}HANG LOG "cycle.*" stdout TIMEOUT 60', "ESL057", '"cycle.*"', "MATCH"),
+    (f'{DETECT}LOG "cycle" stdout TIMEOUT 60\n{DETECT}LOG "cycle" output', "ESL058", '"cycle"', "TIMEOUT"),
+    (f'{DETECT}LOG "cycle = " stdout TIMEOUT 60\n{DETECT}LOG "cycle" stdout', "ESL058", '"cycle"', ""),
+    (
+        f'EXCEPTION DETECTION LOW LOG "oops" stdout\n{DETECT}LOG "oops" stdout RECURRING 3',
+        "ESL059",
+        '"oops"',
+        "EXCEPTION DETECTION E EXCEPTION LOW 3 TIMES",
+    ),
+    (
+        f'EXCEPTION DETECTION LOW LOG "oops" output\n{DETECT}MULTIPLE ["oops 3", "fatal"] stderr',
+        "ESL059",
+        '"oops 3"',
+        "",
+    ),
+    (f"{DETECT}SILENCE TIMEOUT 1", "ESL069", "1", "seconds"),
+    (DISK % ('"/a"', "/a/"), "ESL079", '"/a"', "another file system"),
+    (DISK % ('["/c", "/a/b"]', "/a"), "ESL079", '"/a/b"', ""),
+    (DISK % ('"/a"', "/a/b"), "ESL079", '"/a"', ""),
+    (f'{DETECT}DISK "/a" ABOVE 1%', "ESL080", "1", "did you mean 99%?"),
+    (f'{DETECT}QUOTA "/a" ABOVE 0.9%', "ESL080", "0.9", "did you mean 90%?"),
+    (f'{ALL}LOG "oops" file "/shared/run.log"', "ESL082", '"/shared/run.log"', "relative"),
+    (f'{ALL}LOG "oops" file "~/run.log"', "ESL082", '"~/run.log"', ""),
+    (f'{DETECT}LOG "Job step aborted" output\n{RECOVER}JOB JOB.REPLACE', "ESL083", '"Job step aborted"', ""),
+    (
+        f'{DETECT}LOG "safe mode" output\n{RECOVER}JOB JOB.REPLACE {{"command": ["./app", "safe mode"]}}',
+        "ESL083",
+        '"safe mode"',
+        "only the fault",
+    ),
+    (
+        f'{DETECT}LOG "retry" output\n{RECOVER}JOB JOB.REPLACE {{"environment": {{"MODE": "retry"}}}}',
+        "ESL083",
+        '"retry"',
+        "",
+    ),
+    (f"{DETECT}EXCEPTION LOW 5 TIMES", "ESL084", "5", "LIMIT 4"),
+]
+SOUND = [
+    f'{DETECT}LOG "a" stdout',
+    f'{DETECT}HANG MATCH "." output TIMEOUT 60',
+    f'{DETECT}MATCH "error.*failed" stdout',
+    f'{DETECT}LOG "*** glibc detected ***" stdout',
+    f'{DETECT}LOG "[n02:12345] *** An error" stdout',
+    f'{DETECT}LOG "C:\\temp is full (or not there)." stdout',
+    f'{DETECT}LOG "what?" stdout',
+    f'{DETECT}LOG "cycle" stderr TIMEOUT 60\n{DETECT}LOG "cycle" stdout',
+    f'{DETECT}LOG "oops" stdout\nEXCEPTION DETECTION LOW LOG "oops" stderr RECURRING 3',
+    f'{DETECT}LOG "out of memory on GPU" stdout\nEXCEPTION DETECTION LOW LOG "out of memory" stdout',
+    f"{DETECT}SILENCE TIMEOUT 60",
+    DISK % ('"/b"', "/a"),
+    DISK % ('"/ab"', "/a"),
+    f'{DETECT}QUOTA "/a" ABOVE 1%',
+    f'{ALL}LOG "oops" file "run.log"',
+    f'{ALL}LOG "oops" file "/shared/$SLURM_JOB_ID/run.log"',
+    f'{DETECT}LOG "oops" file "/shared/run.log"',
+    f"{DETECT}EXCEPTION LOW 4 TIMES",
+]
+
+
+@pytest.mark.parametrize(("text", "code", "word", "hint"), CASES)
+def test_what_cannot_work(text: str, code: str, word: str, hint: str) -> None:
+    whole = f"{HEADER}{text}\n"
+    (only,) = findings(whole)
+    assert (only.code, under(whole, only)) == (code, word)
+    assert hint in only.hint
+    assert only.severity is (Severity.ERROR if code == "ESL051" else Severity.WARNING)
+
+
+@pytest.mark.parametrize("text", SOUND)
+def test_what_works(text: str) -> None:
+    assert findings(f"{HEADER}{text}\n") == ()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_can_work(name: str) -> None:
+    assert findings(EXAMPLES[name]) == ()
+
+
+def test_a_library_is_not_looked_into() -> None:
+    """Its patterns have their own samples; what a rule does with its exceptions is the rule's."""
+    text = f'{HEADER}{DETECT}EXIT CODE 1\nINCLUDE "slurm" file "/shared/slurm.log"\n'
+    assert findings(text) == ()
+
+
+def test_variables_in_arguments_that_are_paths() -> None:
+    step = (
+        f'{DETECT}EXIT CODE 1\n{RECOVER}JOB FILESYSTEM.REPLACE {{"filesystem": "%s", "defaultpath": "/a"}}\n'
+    )
+    for path in ("~/b", "$SCRATCH/b", "${SCRATCH}/b", "/b/${workspace}"):
+        assert findings(HEADER + step % path) == ()
+    assert [each.code for each in findings(HEADER + step % "/b/${workspce}")] == ["ESL074"]

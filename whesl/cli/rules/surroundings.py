@@ -1,0 +1,210 @@
+"""What of a specification does not fit this host: handlers, paths, variables, spare nodes."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from whesl.esl.detections.base import Span, Stream
+from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
+from whesl.esl.path_expansion import expanded, expanded_path, path_arguments, varies
+from whesl.esl.rules_file import located
+from whesl.esl.spec import ExceptionSpec, Operation, ResourceKind, Spec
+from whesl.model.workflow import Task, Workflow, job_matches
+from whesl.operations.custom_handlers import command_of
+from whesl.operations.plan import RecoveryError
+from whesl.workflows.port import needs_spares
+
+_GLOB = frozenset("*?[")
+_MOST_NAMES = 1000  # of a directory, among which a name like a missing one is looked for
+
+
+class Surroundings:
+    """Looks at the host for one specification. Reads file systems, changes nothing.
+
+    Args:
+        spec: the checked specification.
+        file: its file.
+        texts: the files that it was read from, by the names that findings give them.
+        workflow: whose tasks it is for; None when that is not known.
+        workspace: where relative paths begin; None for the directories of the workflow's tasks.
+        spares: how many spare nodes each job of the workflow will have, None when that is not known.
+        environment: in which variables are looked for.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        file: Path,
+        texts: Mapping[str, str],
+        workflow: Workflow | None,
+        workspace: Path | None,
+        spares: int | None,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._spec = spec
+        self._file = file
+        self._lines = {name: lines_of(text) for name, text in texts.items()}
+        self._workflow = workflow
+        self._workspace = workspace
+        self._spares = spares
+        self._environment = environment
+
+    def findings(self) -> list[Diagnostic]:
+        """Return what does not fit, a warning each."""
+        found = [*self._handlers(), *self._variables()]
+        for exception in self._spec.exceptions:
+            found += self._watched(exception)
+            found += self._steps(exception)
+        return list(dict.fromkeys(found))
+
+    def _handlers(self) -> Iterator[Diagnostic]:
+        """Find handlers that cannot be run here: else the first recovery would find out."""
+        there = located(self._spec, self._file.absolute().parent)
+        pairs = dict(zip(_handlers(self._spec), _handlers(there), strict=True))
+        for said, meant in pairs.items():
+            try:
+                command_of(meant)
+            except RecoveryError as error:
+                yield self._finding("ESL077", error.message, error.hint, None, said)
+
+    def _variables(self) -> Iterator[Diagnostic]:
+        for each in expanded(self._spec, self._environment)[1]:
+            name, _, line = each.place.rpartition(":")
+            file = None if name == self._spec.file else name
+            span = Span(line=int(line), column=1, end_line=int(line), end_column=2, file=file)
+            yield self._finding(
+                "ESL086",
+                f"the variable {each.name} is not defined here",
+                "it is looked up where the task runs; without it the path is taken as it stands",
+                span,
+                each.path,
+            )
+
+    def _watched(self, exception: ExceptionSpec) -> Iterator[Diagnostic]:
+        tasks = self._tasks(exception)
+        for detection in exception.detections:
+            reads, measured = detection.reads(), detection.measured()
+            if reads is not None and reads.source.stream is Stream.FILE and reads.source.path is not None:
+                path = reads.source.path
+                yield from self._file_missing(path, tasks, detection.span)
+                yield from self._file_shared(path, tasks, detection.span)
+            place = self._expanded(measured[0]) if measured is not None else None
+            if measured is not None and place and place.startswith("/") and not os.path.lexists(place):
+                message = f"there is no {place} here: nothing is measured"
+                hint = "write a directory on the file system that is meant"
+                yield self._finding("ESL081", message, hint, detection.span, measured[0])
+
+    def _file_missing(self, path: str, tasks: Sequence[Task], span: Span) -> Iterator[Diagnostic]:
+        place = self._expanded(path)
+        if place is None:
+            return
+        for base in self._bases(place, tasks):
+            full = Path(base, place)
+            parts = [index for index, part in enumerate(full.parts) if _GLOB & set(part)]
+            directory = Path(*full.parts[: parts[0]]) if parts else full.parent
+            if not directory.exists():
+                message = f"there is no directory {directory} here"
+                hint = "the file is watched from the moment on at which it is there"
+                yield self._finding("ESL081", message, hint, span, path)
+                return
+            near = "" if parts or full.exists() else _near(full)
+            if near:
+                message = f"there is no {full.name} in {directory} here"
+                yield self._finding("ESL081", message, f"did you mean {near}?", span, path)
+                return
+
+    def _file_shared(self, path: str, tasks: Sequence[Task], span: Span) -> Iterator[Diagnostic]:
+        if path.startswith(("/", "~", "$")) or len(tasks) < 2:  # the others are told of without a workflow
+            return
+        places: dict[str, str] = {}
+        for task in tasks:
+            other = places.setdefault(task.workspace, task.name)
+            if task.workspace and other != task.name:
+                message = f"{other} and {task.name} run in one directory: each judges the other's lines"
+                hint = "let each task write a file of its own, and name it in an exception of its own"
+                yield self._finding("ESL082", message, hint, span, path)
+                return
+
+    def _steps(self, exception: ExceptionSpec) -> Iterator[Diagnostic]:
+        for step in exception.steps:
+            for name in path_arguments(step.resource, step.operation):
+                new_root = (step.resource, step.operation, name) == (
+                    ResourceKind.FILESYSTEM,
+                    Operation.REPLACE,
+                    "filesystem",
+                )
+                values = step.arguments.get(name) if new_root else None
+                for value in [values] if isinstance(values, str) else values or ():
+                    place = self._expanded(value)
+                    if place is None or "${" in place or not place.startswith("/"):
+                        continue
+                    if not os.path.lexists(place) and not Path(place).parent.is_dir():
+                        message = f"there is no {place} here, and no directory that it could be made in"
+                        yield self._finding("ESL081", message, "", step.span, value)
+        if self._spares == 0 and needs_spares(exception):
+            for task in self._tasks(exception):
+                if task.nodes == 1:
+                    step = next(step for step in exception.steps if step.resource == ResourceKind.NODE)
+                    message = f"{task.name} has one node and no spare: none can take the place of that node"
+                    yield self._finding("ESL085", message, "whesl run --spares 1", step.span, step.operation)
+                    return
+
+    def _tasks(self, exception: ExceptionSpec) -> list[Task]:
+        tasks = self._workflow.tasks if self._workflow is not None else ()
+        return [task for task in tasks if job_matches(exception.jobs, task.step, task.name)]
+
+    def _bases(self, path: str, tasks: Sequence[Task]) -> list[str]:
+        """Return where a path begins: nowhere known for a relative one without workspaces that exist."""
+        if path.startswith("/"):
+            return ["/"]
+        if self._workspace is not None:
+            return [str(self._workspace)]
+        return list(dict.fromkeys(task.workspace for task in tasks if os.path.isdir(task.workspace)))  # noqa: PTH112
+
+    def _expanded(self, path: str) -> str | None:
+        if not varies(path):
+            return path
+        made, missing = expanded_path(path, self._environment)
+        return None if missing else made
+
+    def _finding(self, code: str, message: str, hint: str, span: Span | None, said: str) -> Diagnostic:
+        """Return a warning about a text in quotes, or about its statement where it is not found."""
+        file = span.file if span is not None and span.file else str(self._file)
+        lines = self._lines.get(file, [])
+        numbers = range(span.line, span.end_line + 1) if span is not None else range(1, len(lines) + 1)
+        for quoted in (f'"{said}"', said):
+            for number in numbers:
+                at = lines[number - 1].find(quoted) if number <= len(lines) else -1
+                if at >= 0:
+                    return _warning(code, message, hint, file, number, at + 1, at + 1 + len(quoted))
+        line = span.line if span is not None else 1
+        return _warning(code, message, hint, file, line, 1, 2)
+
+
+def _warning(code: str, message: str, hint: str, file: str, line: int, column: int, end: int) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING,
+        code=code,
+        message=message,
+        hint=hint,
+        file=file,
+        line=line,
+        column=column,
+        end_column=end,
+    )
+
+
+def _handlers(spec: Spec) -> list[str]:
+    return [each.handler for one in spec.resources for each in one.operations if each.handler is not None]
+
+
+def _near(path: Path) -> str:
+    """Return the name in a directory that is most like one that is not there, "" for none."""
+    try:
+        names = [entry.name for entry, _ in zip(os.scandir(path.parent), range(_MOST_NAMES), strict=False)]
+    except OSError:
+        return ""
+    return next(iter(difflib.get_close_matches(path.name, names, n=1, cutoff=0.75)), "")
