@@ -18,7 +18,7 @@ ORDER ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ckpt check test test-flux lint style types parser man clean soak fuzz chaos
+.PHONY: help demo demo-ckpt check test test-flux lint style types parser man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
@@ -101,6 +101,9 @@ fuzz: $(VENV)/.dev ## garbage for everything that is read, led by coverage: make
 
 chaos: $(VENV)/.dev ## a workflow on a real Slurm that fails each second: make chaos MINUTES=5 SEED=7 (root)
 	$(BIN)/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(CHAOS_ARGS)
+
+neutrality: $(VENV)/.dev ## each kind of job on a real Slurm, plain and wrapped: make neutrality SEED=7 COUNT=100 (root)
+	$(BIN)/python -m tests.neutrality $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(NEUTRALITY_ARGS)
 
 clean: ## remove the environment and what runs left behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/output

@@ -122,7 +122,7 @@ def test_all_errors_at_once_with_their_lines(broken: Path, capsys: pytest.Captur
 
 def test_json(good: Path, broken: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("check", "--json", good) == 0
-    assert json.loads(capsys.readouterr().out) == {"ok": True, "diagnostics": []}
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "diagnostics": [], "notices": []}
     assert call("check", good, broken, "--json") == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["ok"] is False
@@ -176,6 +176,7 @@ def test_jobs_are_looked_up_in_a_workflow(
 ) -> None:
     workflow = Workflow(id="w", name="w", wms="batch", root="/", tasks=(Task(id="w/x", step="run-luleh"),))
     monkeypatch.setattr(whesl.workflows, "read", lambda path: workflow)
+    (tmp_path / "study.yaml").touch()
     assert call("check", good, "--workflow", tmp_path / "study.yaml") == 1
     out = capsys.readouterr().out
     assert "ESL045" in out
@@ -220,3 +221,19 @@ def test_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("check", "--samples", "--json", path) == 1
     found = json.loads(capsys.readouterr().out)
     assert [(d["code"], d["line"]) for d in found["diagnostics"]] == [("sample", 3), ("sample", 4)]
+
+
+def test_lines_of_a_script_that_meet_what_wrapping_changes_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules, script = tmp_path / "rules.esl", tmp_path / "job.sh"
+    rules.write_text(EXAMPLES["crash.esl"].replace("[run-lulesh]", "[*]"))
+    script.write_text("#!/bin/bash\n#SBATCH --comment=mine\nexport PATH=/opt/bin\necho\n")
+    assert call("check", rules, "--workflow", script) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    assert [line.partition(" meets ")[0] for line in told] == [
+        f"note: {script}:3",
+        f"note: {script} (--comment)",
+    ]
+    assert call("check", rules, "--workflow", script, "--json") == 0
+    assert [f"note: {line}" for line in json.loads(capsys.readouterr().out)["notices"]] == told

@@ -23,6 +23,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # What lmod runs on; itself and environment-modules exclude each other.
     "lmod": ("lua5.3", "lua-filesystem", "lua-json", "lua-posix", "lua-term", "tcl", "libtcl8.6"),
     "systemd": ("systemd",),
+    "shells": ("zsh", "csh", "ksh", "perl"),
 }
 # Commands, and files by pattern: srun --mpi=pmix loads what only the development package brings.
 _PMIX = "/usr/lib/*/pmix2/lib/libpmix.so"
@@ -41,6 +42,7 @@ _PROOF = {
         *(f"/usr/lib/*/lua/5.3/{name}.so" for name in ("lfs", "term/core", "posix/sys/stat")),
     ),
     "systemd": ("systemd-analyze",),
+    "shells": ("zsh", "csh", "ksh", "perl"),
 }
 # Daemons are installed where an ordinary user's PATH does not lead.
 PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))

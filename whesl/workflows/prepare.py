@@ -24,6 +24,7 @@ from whesl.workflows.submit.flux_bindings import OUTER
 from whesl.workflows.submit.flux_command import python_directory
 from whesl.workflows.submit.install import install
 from whesl.workflows.submit.sbatch_rewriting import OURS
+from whesl.workflows.wrapping_changes import concerning
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +130,8 @@ def prepare(
     for source in sources:
         path = file_of(source)
         with path.open(encoding="utf-8", newline="") as file:
-            result = manager.fluxify(file.read(), path, options)
+            text = file.read()
+        result = manager.fluxify(text, path, options)
         # The name is kept: managers and schedulers name jobs after it.
         target = directory / path.name
         if str(target) in files or target.name in ("spec.json", "workflow.json"):
@@ -137,6 +139,7 @@ def prepare(
         file_retry.write(target, result.text.encode())
         files.append(str(target))
         notices += result.notices
+        notices += [notice.sentence(str(path)) for notice in concerning(text)]
     commands = install(directory / "bin", rjms, environment)
     file_retry.write(directory / "manager.log")
     return Prepared(

@@ -57,7 +57,8 @@ def check(
 ) -> int:
     """Find everything that is wrong with specifications.
 
-    Paths, variables and handlers are looked for on this host.
+    Paths, variables and handlers are looked for on this host. With --workflow, lines of the study that meet
+    what wrapping changes are named, too.
 
     Exit status: 0 clean (warnings are allowed unless --strict), 1 errors, 2 a file cannot be read.
     """
@@ -78,9 +79,10 @@ def check(
             lines += count
             wrong += failures
     ok = all(result.ok and not (strict and result.diagnostics) for result in results) and not wrong
+    notices = _notices(study) if study is not None else []
     if as_json:
         found = [diagnostic.as_json() for result in results for diagnostic in result.diagnostics]
-        click.echo(json.dumps({"ok": ok, "diagnostics": found + wrong}, indent=2))
+        click.echo(json.dumps({"ok": ok, "diagnostics": found + wrong, "notices": notices}, indent=2))
         return 0 if ok else 1
     errors, warnings = len(wrong), 0
     for result in results:
@@ -90,6 +92,8 @@ def check(
             click.echo(finding)
     for failure in wrong:
         click.echo(f"{failure['file']}:{failure['line']}: error[{failure['code']}]: {failure['message']}")
+    for notice in notices:
+        click.echo(f"note: {notice}")
     counts = [
         f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((errors, "error"), (warnings, "warning")) if n
     ]
@@ -147,6 +151,14 @@ def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str
         }
         for failure in failures
     ]
+
+
+def _notices(study: Path) -> list[str]:
+    """Return what wrapping changes for a study or script, a sentence each."""
+    from whesl.workflows.port import text_of
+    from whesl.workflows.wrapping_changes import concerning
+
+    return [notice.sentence(str(study)) for notice in concerning(text_of(study))]
 
 
 def read_workflow(study: Path) -> Workflow:

@@ -1,0 +1,1 @@
+"""Each job runs plain and wrapped, side by side, and what became of both is compared."""

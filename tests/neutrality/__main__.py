@@ -1,0 +1,60 @@
+"""``python -m tests.neutrality``: the whole suite, or a part of it, with all differences shown."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from fnmatch import fnmatchcase
+
+from tests.neutrality import sites
+from tests.neutrality.cases import NAMED, brief, generated
+from tests.neutrality.judging import verdict
+from tests.neutrality.known import KNOWN
+from tests.neutrality.records import CONTROL, WAYS
+from tests.neutrality.running import run_all, twins
+from whesl.workflows.wrapping_changes import page
+
+
+def main() -> int:
+    """Run what is asked for; return 1 where something differs that nobody knew."""
+    parser = argparse.ArgumentParser(prog="python -m tests.neutrality", description=__doc__)
+    parser.add_argument("--only", default="*", help="cases, as a glob")
+    parser.add_argument("--ways", default="*", help="ways, as a glob")
+    parser.add_argument("--brief", action="store_true", help="the part that make test runs")
+    parser.add_argument("--seed", type=int, default=1, help="of generated combinations")
+    parser.add_argument("--count", type=int, default=0, help="how many combinations are generated")
+    parser.add_argument("--control", action="store_true", help="compare plain runs with plain ones")
+    parser.add_argument("--page", action="store_true", help="print docs/what-wrapping-changes.md")
+    parser.add_argument("--nodes", type=int, default=24)
+    parser.add_argument("--at-once", type=int, default=16)
+    parser.add_argument("--keep", action="store_true", help="wait for Enter before the cluster ends")
+    chosen = parser.parse_args()
+    if chosen.page:
+        print(page(), end="")
+        return 0
+    ways = [CONTROL] if chosen.control else [way for way in WAYS if fnmatchcase(way.name, chosen.ways)]
+    parts = {way: brief().get(way.name, ()) if chosen.brief else NAMED for way in ways}
+    pairs = [
+        (case, way) for way, cases in parts.items() for case in cases if fnmatchcase(case.name, chosen.only)
+    ]
+    pairs += [(case, way) for way in ways for case in generated(chosen.seed, chosen.count)]
+    began = time.monotonic()
+    with sites.slurm(chosen.nodes) as site:
+        wanted = twins(pairs, site.manager)
+        print(f"{len(pairs)} cases, {len(wanted)} runs", flush=True)
+        found = run_all(site, wanted, chosen.at_once)
+        if chosen.keep:
+            input(f"{site.root} ")
+    result = verdict(wanted, found, KNOWN)
+    failed = {name: text for name, text in result.new.items() if text}
+    for (case, way), text in failed.items():
+        print(f"FAILED {case} [{way}]\n{text}")
+    for one in result.mended:
+        print(f"mended, to be taken out of tests/neutrality/known.py: {one}")
+    print(f"{len(wanted)} runs, {len(failed)} differ, {time.monotonic() - began:.0f} s")
+    return 1 if failed or result.mended else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""From the names of features to the files and calls of a job. Pure."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tests.neutrality.records import Act, Case, Feature, Kind, Rules, Way
+
+HEAD = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE RESOURCE NODE[REPLACE]
+"""
+RULES = {
+    Rules.NONE: "",
+    Rules.QUIET: HEAD
+    + """\
+DECLARE EXCEPTION WORDS JOB_LEVEL JOB [*]
+EXCEPTION DETECTION WORDS LOG "nobody ever prints this" output
+EXCEPTION RECOVERY STEP WORDS JOB JOB.REPLACE
+""",
+}
+RULES[Rules.NODES] = (
+    RULES[Rules.QUIET]
+    + """\
+DECLARE EXCEPTION LOST JOB_LEVEL JOB [*]
+EXCEPTION DETECTION LOST NODE DOWN
+EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
+"""
+)
+# Without a limit Slurm's backfill scheduler writes one into the job, its other scheduler does not.
+LIMIT = b"--time=10"
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is needed to run a case.
+
+    Attributes:
+        script: the batch script's text.
+        files: what lies beside it.
+        arguments: of the script.
+        environment: of who submits.
+        command: sbatch's own words.
+        acts: from outside.
+        seconds: how long it takes at most on an idle machine.
+    """
+
+    script: bytes
+    files: dict[str, bytes]
+    arguments: tuple[bytes, ...]
+    environment: dict[str, str]
+    command: tuple[str, ...]
+    acts: tuple[Act, ...]
+    seconds: float
+
+
+def features_of(case: Case, table: dict[str, Feature]) -> list[Feature]:
+    """Return a case's features, an interpreter first."""
+    found = [table[name] for name in case.features]
+    if not any(feature.kind is Kind.INTERPRETER for feature in found):
+        found.insert(0, table["bash"])
+    return found
+
+
+def fits(features: list[Feature]) -> bool:
+    """Whether the text of all features can stand in one script of its interpreter."""
+    first = next(feature for feature in features if feature.kind is Kind.INTERPRETER)
+    return all(
+        feature is first or not feature.speaks or bool(set(feature.speaks) & set(first.speaks))
+        for feature in features
+    )
+
+
+def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"") -> Job:
+    """Return a case's job.
+
+    Args:
+        case: what it is made of.
+        table: all features, by name.
+        way: whether the script itself is the job, or a command that a short script calls.
+        call: what stands before that command; empty for the plain job.
+    """
+    features = features_of(case, table)
+    first = next(feature for feature in features if feature.kind is Kind.INTERPRETER)
+    header = [line for feature in features for line in feature.header]
+    if not any(line.startswith((b"--time", b"-t")) for line in header):
+        header.append(LIMIT)
+    lines = b"".join(b"#SBATCH " + line + b"\n" for line in header)
+    text = b"".join(
+        feature.text for kind in (Kind.BODY, Kind.END) for feature in features if feature.kind is kind
+    )
+    files = {name: content for feature in features for name, content in feature.files.items()}
+    arguments = tuple(argument for feature in features for argument in feature.arguments)
+    if way.command == "run":
+        script = first.first + b"\n" + lines + text
+    else:
+        files["app"] = first.first + b"\n" + text
+        words = b"".join(b" " + _quoted(argument) for argument in arguments)
+        # Signals reach all processes of a job in any order: a shell in between would decide by chance.
+        start = b"exec " if any(feature.acts for feature in features) else b""
+        script = b"#!/bin/bash\n" + lines + start + (call + b" " if call else b"") + b"./app" + words + b"\n"
+        arguments = ()
+    return Job(
+        script=script,
+        files=files,
+        arguments=arguments,
+        environment={k: v for feature in features for k, v in feature.environment.items()},
+        command=tuple(word for feature in features for word in feature.command),
+        acts=tuple(act for feature in features for act in feature.acts),
+        seconds=max(feature.seconds for feature in features),
+    )
+
+
+def applies(case: Case, table: dict[str, Feature], way: Way, manager: str) -> bool:
+    """Whether a case can be run in a way, on a resource manager."""
+    features = features_of(case, table)
+    if way.command == "run" and any(feature.arguments for feature in features):
+        return False  # what stands behind ``whesl run SCRIPT --`` goes to sbatch
+    return all(
+        manager in feature.managers and (not feature.ways or way.name in feature.ways) for feature in features
+    )
+
+
+def _quoted(word: bytes) -> bytes:
+    return b"'" + word.replace(b"'", b"'\\''") + b"'"

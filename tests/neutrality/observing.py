@@ -1,0 +1,201 @@
+"""From what a resource manager and a directory show to an outcome without ids, times and places. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tests.neutrality.records import Outcome
+from whesl.rjms.hostlist import expand
+
+# Fields of ``scontrol show job``: ids, times, and what says only when somebody looked.
+IGNORED = frozenset(
+    [
+        "JobId",
+        "ArrayJobId",
+        "HetJobId",
+        "HetJobIdSet",
+        "Priority",
+        "SubmitTime",
+        "EligibleTime",
+        "AccrueTime",
+        "StartTime",
+        "EndTime",
+        "RunTime",
+        "LastSchedEval",
+        "Scheduler",
+        "SuspendTime",
+        "SecsPreSuspend",
+        "PreemptTime",
+        "PreemptEligibleTime",
+        "AllocNode:Sid",
+        "ResizeTime",
+        "Power",
+        "Deadline",
+        "SchedNodeList",
+    ]
+)
+# Variables whose value is a process, a moment or a place of each run.
+VOLATILE = frozenset(
+    (
+        *("SLURM_TASK_PID", "SLURM_SRUN_COMM_PORT", "SLURM_SRUN_COMM_HOST", "SLURM_STEP_LAUNCHER_PORT"),
+        *("SLURM_LAUNCH_NODE_IPADDR", "SRUN_DEBUG", "PPID", "RANDOM", "_"),
+    )
+)
+# Moments, durations, and what is named after a moment.
+_TIMES = (
+    (re.compile(r"\b([\w.-]+)_\d{8}-\d{6}(_\d+)?\b"), r"\1_<time>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"), "<time>"),
+    (re.compile(r"/proc/\d+\b"), "/proc/<pid>"),
+    (re.compile(r"(?m)(: line \d+: +)\d+ "), r"\1<pid> "),
+    (re.compile(r" pid \d+ "), " pid <pid> "),
+    (re.compile(r"\b(Queued time|Run time) [\d:-]+"), r"\1 <time>"),
+)
+# What a shell says of the command that it called, and that died: its words are the command's.
+_SHELL = re.compile(r": line \d+: +<pid> .*\./app")
+# The numbers of steps are compared where accounting shows them.
+_STEP = re.compile(r"(<job [^>]*>)\.\d+\b")
+# Slurm's own lines come whenever they come, between the program's.
+_MESSAGE = re.compile(r"^(slurmstepd(-<node [^>]*>|-\S+)?|srun): ")
+_FIELD = re.compile(
+    r"(?:^| )([A-Z][A-Za-z]*(?:[/:&*][A-Za-z&*/:]*)?|ReqB:S:C:T|NtasksPerN:B:S:C|Socks/Node)="
+)
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """What is different for each run and stands in texts: its directories, jobs and nodes.
+
+    Attributes:
+        directories: paths, the longest first, and what stands for each.
+        jobs: ids, and what stands for each.
+        nodes: the nodes of each of its jobs, in order.
+        pattern: what an id looks like.
+        node: what a node's name looks like, ``n01`` or ``n[01-03]``.
+    """
+
+    directories: tuple[tuple[str, str], ...]
+    jobs: Mapping[str, str]
+    nodes: Sequence[Sequence[str]]
+    pattern: str = r"(?<!\d)0*(7\d{5})(?!\d)"
+    node: str = r"\bn(?:\d\d\b|\[[\d,-]+\])"
+
+    def plain(self, text: str) -> str:
+        """Return a text with everything replaced that is a run's own."""
+        for path, name in self.directories:
+            text = text.replace(path, name)
+        for pattern, name in _TIMES:
+            text = pattern.sub(name, text)
+        text = re.sub(self.pattern, lambda found: f"<job {self.jobs.get(found[1], '?')}>", text)
+        return re.sub(self.node, self._node, text)
+
+    def _node(self, found: re.Match[str]) -> str:
+        return f"<node {','.join(map(self._position, expand(found[0])))}>"
+
+    def _position(self, node: str) -> str:
+        places = [nodes.index(node) + 1 for nodes in self.nodes if node in nodes]
+        return str(min(places)) if places else "?"
+
+
+def fields(line: str) -> dict[str, str]:
+    """Return the fields of a line of ``scontrol -o show job``."""
+    found = list(_FIELD.finditer(line))
+    ends = [match.start() for match in found[1:]] + [len(line)]
+    return {match[1]: line[match.end() : end].strip() for match, end in zip(found, ends, strict=True)}
+
+
+def labels(jobs: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return what stands for each job's id: the number of its submission, with its element or component."""
+    bases = {job.get("ArrayJobId") or job.get("HetJobId") or job["JobId"] for job in jobs}
+    order = {base: number for number, base in enumerate(sorted(bases, key=int), 1)}
+    found = {base: str(number) for base, number in order.items()}
+    for job in jobs:
+        if "ArrayTaskId" in job:
+            found[job["JobId"]] = f"{order[job['ArrayJobId']]}_{job['ArrayTaskId']}"
+        elif "HetJobOffset" in job:
+            found[job["JobId"]] = f"{order[job['HetJobId']]}+{job['HetJobOffset']}"
+    return found
+
+
+def _label(job: Mapping[str, str], names: Mapping[str, str]) -> str:
+    # The last element of an array to begin keeps the id of the whole.
+    if "ArrayTaskId" in job:
+        return f"{names[job['ArrayJobId']].partition('_')[0]}_{job['ArrayTaskId']}"
+    return names[job["JobId"]]
+
+
+def outcome(
+    jobs: Sequence[Mapping[str, str]],
+    steps: Sequence[tuple[str, str, str]],
+    files: Mapping[str, bytes],
+    mails: Sequence[str],
+    places: Places,
+    submitted: str,
+) -> Outcome:
+    """Return what became of a run.
+
+    Args:
+        jobs: fields of its jobs.
+        steps: job id, step and what accounting says of it.
+        files: what is in its directory in the end; those named ``environment`` hold variables.
+        mails: what was sent to its user.
+        places: what is its own.
+        submitted: what came of the submission.
+    """
+    aspects = {"submitted": submitted}
+    for job in jobs:
+        label = _label(job, places.jobs)
+        for name, value in job.items():
+            if name not in IGNORED:
+                aspects[f"job:{label}:{name}"] = places.plain(value)
+        names = expand(job.get("NodeList", "")) if job.get("NodeList", "(null)") != "(null)" else []
+        aspects[f"job:{label}:NodeList"] = f"{len(names)} nodes"
+        if job.get("BatchHost"):
+            aspects[f"job:{label}:BatchHost"] = (
+                f"node {names.index(job['BatchHost']) + 1 if job['BatchHost'] in names else '?'}"
+            )
+    aspects |= _steps(steps, places)
+    for path, content in files.items():
+        name = places.plain(path)
+        if re.search(r"(^|[/.])environment(\.|$)", path):
+            for variable, value in _variables(content).items():
+                aspects[f"env:{name}:{variable}"] = places.plain(value)
+        else:
+            lines = places.plain(content.decode("utf-8", "surrogateescape")).split("\n")
+            messages = sorted({_STEP.sub(r"\1.<step>", line) for line in lines if _MESSAGE.match(line)})
+            shell = [line for line in lines if _SHELL.search(line)]
+            aspects[f"file:{name}"] = "\n".join(
+                line for line in lines if not _MESSAGE.match(line) and line not in shell
+            )
+            aspects |= {f"messages:{name}": "\n".join(messages)} if messages else {}
+            aspects |= {f"shell:{name}": "\n".join(shell)} if shell else {}
+    for number, mail in enumerate(sorted(places.plain(mail) for mail in mails), 1):
+        aspects[f"mail:{number}"] = mail
+    return Outcome(aspects=aspects)
+
+
+def _steps(steps: Sequence[tuple[str, str, str]], places: Places) -> dict[str, str]:
+    """Return the steps by job, those of WHESL's own apart from the user's, which are counted from 0."""
+    aspects: dict[str, str] = {}
+    count: Counter[str] = Counter()
+    for job_id, step, said in sorted(
+        steps, key=lambda one: (one[0], int(one[1]) if one[1].isdigit() else -1)
+    ):
+        label = places.jobs.get(job_id, "?")
+        if said.startswith("whesl-"):
+            aspects[f"agents:{label}"] = "a step"
+            continue
+        name = step
+        if step.isdigit():
+            name = str(count[label])
+            count[label] += 1
+        aspects[f"step:{label}:{name}"] = places.plain(said)
+    return aspects
+
+
+def _variables(content: bytes) -> dict[str, str]:
+    text = content.decode("utf-8", "surrogateescape")
+    found = dict(part.partition("=")[::2] for part in text.split("\0") if part)
+    return {name: value for name, value in found.items() if name not in VOLATILE}

@@ -1,0 +1,36 @@
+"""Jobs on a real Slurm, plain and wrapped: the part of the suite that runs with all tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import need_slurm
+from tests.neutrality import sites
+from tests.neutrality.cases import brief
+from tests.neutrality.judging import Verdict, verdict
+from tests.neutrality.known import KNOWN
+from tests.neutrality.records import WAYS
+from tests.neutrality.running import run_all, twins
+
+PAIRS = [(case, way) for way in WAYS for case in brief().get(way.name, ())]
+# All jobs run at once, within the first test; on a machine that does other things besides.
+pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.costly, pytest.mark.timeout(1800)]
+
+
+@pytest.fixture(scope="module")
+def judged() -> Verdict:
+    """What became of all jobs."""
+    need_slurm("dbd", "shells")
+    with sites.slurm() as site:
+        wanted = twins(PAIRS, site.manager)
+        return verdict(wanted, run_all(site, wanted), KNOWN)
+
+
+@pytest.mark.parametrize("name", [f"{case.name} [{way.name}]" for case, way in PAIRS])
+def test_a_wrapped_job_does_what_the_plain_one_does(judged: Verdict, name: str) -> None:
+    case, _, way = name[:-1].partition(" [")
+    assert not judged.new[case, way], f"\n{judged.new[case, way]}"
+
+
+def test_what_is_known_and_mended_is_taken_out_of_the_list(judged: Verdict) -> None:
+    assert not judged.mended
