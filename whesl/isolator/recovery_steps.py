@@ -14,6 +14,7 @@ from whesl.isolator.core.events_and_commands import StepDone
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import State
 from whesl.isolator.launch.attempt_command import written
+from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import file_retry
 from whesl.model.configuration_changes import Configuration
@@ -85,7 +86,7 @@ class Steps:
             recovery_decision.context(state),
             workspace=job.workdir,
             command=job.command,
-            script=job.script or "",
+            script=os.fsdecode(taskdir.script_of(job)),
             environment=self._environment,
             predicted=self._predicted(state.nodes.spares),
             set_ahead=time.time() - self._clock(),
@@ -120,4 +121,4 @@ def task_paths(job: Job, configuration: Configuration, environment: Mapping[str,
     command = configuration.command if configuration.command is not None else job.command
     workdir = configuration.workdir or job.workdir
     values = {**written(environment), **configuration.environment}
-    return named_paths(command, job.script or "", values, workdir, prefixes)
+    return named_paths(command, os.fsdecode(taskdir.script_of(job)), values, workdir, prefixes)

@@ -97,6 +97,11 @@ def tasks(home: Path) -> Path:
     return home / "tasks"
 
 
+def interpreters(home: Path) -> Path:
+    """Return where programs stand that are the interpreters of scripts wrapped by `whesl fluxify`."""
+    return home / "interpreters"
+
+
 def ckpt(home: Path) -> Path:
     """Return the directory of programs that write prioritized checkpoints."""
     return home / "ckpt"

@@ -13,12 +13,13 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from whesl.esl.detections.node import NodeDetection
 from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Workflow, job_matches
-from whesl.workflows.script_wrapping import Wrapping
+from whesl.workflows.script_wrapping import Program, Wrapping
 
 ENTRY_POINTS = "whesl.workflows"
 
@@ -26,19 +27,25 @@ ENTRY_POINTS = "whesl.workflows"
 class FluxifyOptions(Wrapping, frozen=True, kw_only=True):
     """What the wrapped tasks are to know.
 
-    ``spares`` is the number of spare nodes of each step that has any, ``out`` the directory that the new
-    file will stand in, when it is not the old one: what the manager derives from the file's place is then
-    written out.
+    ``spares`` is the number of spare nodes of each step that has any, ``out`` the directory that the new file
+    will stand in, when it is not the old one: what the manager derives from the file's place is then written
+    out. ``place`` is a directory that all nodes share, for programs that take interpreters' places. ``keeps``
+    are the steps whose rules act on lost nodes. ``submitted`` says that `whesl run` submits the new file in
+    the old one's name.
     """
 
     spares: dict[str, int] = msgspec.field(default_factory=dict)
     out: str = ""
+    place: str = ""
+    keeps: frozenset[str] = frozenset()
+    submitted: bool = False
 
 
 class Fluxified(msgspec.Struct, frozen=True, kw_only=True):
-    """A changed text, and what the user ought to know about it, a sentence each."""
+    """A changed text, the programs that it names, and what the user ought to know, a sentence each."""
 
     text: str
+    programs: tuple[Program, ...] = ()
     notices: tuple[str, ...] = ()
 
 
@@ -153,13 +160,12 @@ class WorkflowManager(Protocol):
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a workflow's file. Raises UsageError."""
+    """Return the text of a workflow's file, with surrogates for what is not UTF-8. Raises UsageError."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            return file.read()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is not UTF-8 text, so it is no workflow") from None
 
 
 def needs_spares(exception: ExceptionSpec) -> bool:
@@ -169,6 +175,23 @@ def needs_spares(exception: ExceptionSpec) -> bool:
         and step.operation in (Operation.REPLACE, Operation.ADD)
         and step.entity in (Entity.JOB, Entity.SCHEDULER)
         for step in exception.steps
+    )
+
+
+def keeps_nodes(exception: ExceptionSpec) -> bool:
+    """Whether an exception is about lost nodes, or its recovery changes the nodes of the job."""
+    return any(isinstance(detection, NodeDetection) for detection in exception.detections) or any(
+        step.resource == ResourceKind.NODE for step in exception.steps
+    )
+
+
+def keeping_steps(spec: Spec, workflow: Workflow) -> frozenset[str]:
+    """Return the steps whose jobs go on when a node of theirs is lost; others end, as without WHESL."""
+    about = [exception for exception in spec.exceptions if keeps_nodes(exception)]
+    return frozenset(
+        task.step
+        for task in workflow.tasks
+        if any(job_matches(exception.jobs, task.step, task.name) for exception in about)
     )
 
 

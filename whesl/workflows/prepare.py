@@ -19,11 +19,18 @@ from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
 from whesl.rjms import manager_table
 from whesl.workflows import file_of
-from whesl.workflows.port import FluxifyOptions, RunPlan, WorkflowManager, spares_by_step, with_isolators_node
+from whesl.workflows.port import (
+    FluxifyOptions,
+    RunPlan,
+    WorkflowManager,
+    keeping_steps,
+    spares_by_step,
+    text_of,
+    with_isolators_node,
+)
 from whesl.workflows.submit.flux_bindings import OUTER
 from whesl.workflows.submit.flux_command import python_directory
 from whesl.workflows.submit.install import install
-from whesl.workflows.submit.sbatch_rewriting import OURS
 from whesl.workflows.wrapping_changes import concerning
 
 
@@ -124,19 +131,23 @@ def prepare(
         heartbeat_limit=heartbeat_limit,
         placement=placement,
         out=str(directory),
+        place=str(directory),
+        keeps=frozenset() if observe else keeping_steps(spec, workflow),
+        submitted=True,
     )
     files: list[str] = []
     notices: list[str] = []
     for source in sources:
         path = file_of(source)
-        with path.open(encoding="utf-8", newline="") as file:
-            text = file.read()
+        text = text_of(path)
         result = manager.fluxify(text, path, options)
         # The name is kept: managers and schedulers name jobs after it.
         target = directory / path.name
         if str(target) in files or target.name in ("spec.json", "workflow.json"):
             target = directory / f"{len(files)}_{path.name}"
-        file_retry.write(target, result.text.encode())
+        for made in result.programs:
+            made.write()
+        file_retry.write(target, os.fsencode(result.text))
         files.append(str(target))
         notices += result.notices
         notices += [notice.sentence(str(path)) for notice in concerning(text)]
@@ -174,15 +185,13 @@ def _about_disks(spec: Spec) -> bool:
 def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: str) -> dict[str, str]:
     """Return the environment of the workflow manager.
 
-    ``SBATCH_NO_KILL`` and ``SBATCH_NO_REQUEUE`` reach jobs that are submitted by other ways than the sbatch
-    in front; the first has to be ``set`` (others are refused: "Invalid --no-kill specification"). For Flux,
-    its Python bindings are reached through PYTHONPATH as its commands are through PATH.
+    For Flux, its Python bindings are reached through PYTHONPATH as its commands are through PATH.
     """
     if manager_table.manager(rjms).command == "flux":
         places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
         own = {"PYTHONPATH": os.pathsep.join(place for place in places if place), OUTER: places[1]}
     else:
-        own = {"SBATCH_NO_KILL": "set", "SBATCH_NO_REQUEUE": base.get("SBATCH_NO_REQUEUE", OURS)}
+        own = {}
     return {
         # Maestro asks `squeue -u $USER` and, without it, for ever.
         "USER": getpass.getuser(),

@@ -1,34 +1,38 @@
-"""The shell text around a task: what fluxification puts in, and how it is found and taken out again.
+"""Wrapping a script: its interpreter becomes ``whesl exec``, and every other byte stays as it is.
 
-A wrapped script hands its own former text to ``whesl exec`` through a quoted here-document, so nothing in
-it is expanded twice. The call stands in a short loop: a keeper that was killed (status 137) is called
-again and attaches to the isolator that lives on (docs/design/launch.md, "Keeper").
+The first line names a program that is made for the task: a few lines of ``sh`` that become ``whesl exec``
+with what it is to know, the script's own interpreter, and the words that the kernel adds (``execve(2)``,
+"Interpreter scripts"). So the process that the resource manager starts, signals and reports on is WHESL's
+keeper, and what runs is the very script, by its own name and with its own line numbers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from whesl.model import file_retry
 from whesl.model.errors import UsageError
+from whesl.model.printable import visible
+from whesl.rjms import wrapped_script
 
-BEGIN = "#WHESL begin 1 (`whesl fluxify --undo` removes it)"
-END = "#WHESL end"
-_WAS = "#WHESL was: "
-_BEGIN = re.compile(r"#WHESL begin \d+\b")
-_CALL = re.compile(r"""--script -(?: -- "\$@")? <<'(\w+)'""")
-_TERMINATOR = "WHESL_TASK"
-# A keeper that is killed once costs nothing; one that is killed over and over has a reason that this
-# loop does not mend, and a task that itself ends with 137 must come to an end.
-_CALLS = "1 2 3 4 5"
-# Shells in which the loop and the here-document mean what they say.
-_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "ksh93", "mksh", "zsh", "ash", "busybox"})
+# What every kernel reads of a first line (BINPRM_BUF_SIZE of Linux before 5.1, less its last byte).
+LONGEST_LINE = 127
+# Comments of a program of ours, each with a string of JSON behind it.
+_WAS = "# Its first line was: "
+_SOURCE = "# A copy of: "
+_BLANK = re.compile(r"\s")
+# A place in the user's home directory, for where WHESL_HOME has too long a name.
+_SHORT = "~/.whesl"
 
 
 class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,132 +63,36 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
 class TaskCall(Wrapping, frozen=True, kw_only=True):
     """What a wrapped script tells ``whesl exec``.
 
-    ``instance`` and ``nodes`` may hold the workflow manager's tokens, which it expands later.
-    ``instance_expression`` and ``workspace`` are shell words, written as they are. ``arguments``
-    passes the outer script's own arguments on. ``tasks`` and ``gpus`` are what the whole job asked for
-    before nodes for the spares were added; the script is to see them and not the larger numbers.
+    ``step`` is '' where the script's last line names the task. ``instance``, ``workspace`` and ``nodes`` may
+    hold the workflow manager's tokens, which it expands later. ``array`` says that the element of a job array
+    is the instance. ``tasks`` and ``gpus`` are what the whole job asked for before nodes for the spares were
+    added; the script is to see them and not the larger numbers. ``keeps``: its rules act on lost nodes, so
+    the job is to keep the others. ``source`` is the file whose copy is wrapped.
     """
 
     step: str
     instance: str = ""
-    instance_expression: str = ""
-    workspace: str = '"$PWD"'
+    array: bool = False
+    workspace: str = ""
     nodes: str = ""
     spares: int = 0
-    arguments: bool = False
     tasks: str = ""
     gpus: str = ""
+    keeps: bool = False
+    source: str = ""
 
 
-def is_shell(interpreter: str) -> bool:
-    """Whether a ``#!`` line's text (or a shell's path) names a shell that can run the wrapped script."""
-    words = interpreter.removeprefix("#!").split()
-    if words and words[0].rsplit("/", 1)[-1] == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return bool(words) and words[0].rsplit("/", 1)[-1] in _SHELLS
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that takes the place of an interpreter: where it has to stand, and its text."""
 
+    path: str
+    text: str
 
-def is_wrapped(text: str) -> bool:
-    """Whether a script carries our marker."""
-    return any(_BEGIN.match(line) for line in text.splitlines())
-
-
-def terminator(text: str) -> str:
-    """Return a here-document terminator that is no line of the text."""
-    lines = {line.strip() for line in text.splitlines()}
-    word, number = _TERMINATOR, 0
-    while word in lines:
-        number += 1
-        word = f"{_TERMINATOR}_{number}"
-    return word
-
-
-def around(call: TaskCall, text: str, *, interpreter: str, was: str = "") -> tuple[list[str], list[str]]:
-    """Return the lines to put before and after a script's text.
-
-    Args:
-        call: what to tell ``whesl exec``.
-        text: the script as it was (its terminator is chosen by it).
-        interpreter: what runs the text, with its arguments: ``/bin/bash``.
-        was: source text that cannot be seen from the result any more, kept for ``unwrap``.
-    """
-    end = terminator(text)
-    before = [BEGIN]
-    if was:
-        # A dollar sign would be a token of the workflow manager, even in a comment.
-        before.append(_WAS + json.dumps(was, ensure_ascii=True).replace("$", "\\u0024"))
-    before += [
-        f"for whesl_call in {_CALLS}; do",
-        f"{_command(call)} <<'{end}' && whesl_status=0 || whesl_status=$?",
-        f"#!{interpreter}",
-    ]
-    after = [
-        end,
-        '[ "$whesl_status" -eq 137 ] || break',
-        "done",
-        'exit "$whesl_status"',
-        END,
-    ]
-    return before, after
-
-
-def wrap(call: TaskCall, text: str, *, interpreter: str, was: str = "") -> str:
-    """Return a script wrapped; the arguments are those of ``around``."""
-    before, after = around(call, text, interpreter=interpreter, was=was)
-    body = text if text.endswith("\n") or not text else text + "\n"
-    return "\n".join(before) + "\n" + body + "\n".join(after) + "\n"
-
-
-def extent(lines: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Return (first added line, first and past-last line of the text, past-last added line), or None.
-
-    Raises UsageError when the marker's end is missing: somebody edited the lines between.
-    """
-    begin = next((index for index, line in enumerate(lines) if _BEGIN.match(line.strip())), None)
-    if begin is None:
-        return None
-    here = next(
-        (
-            index
-            for index in range(begin, len(lines))
-            if _CALL.search(lines[index]) and not lines[index].lstrip().startswith("#")
-        ),
-        None,
-    )
-    if here is not None:
-        found = _CALL.search(lines[here])
-        word = found.group(1) if found else ""
-        close = next((i for i in range(here + 1, len(lines)) if lines[i].strip() == word), None)
-        last = close and next((i for i in range(close, len(lines)) if lines[i].strip() == END), None)
-        if close is not None and last is not None:
-            return begin, here + 2, close, last + 1
-    raise UsageError(
-        "the lines that fluxify put in were changed, so they cannot be taken out safely",
-        hint="restore the original file, or remove the lines from '#WHESL begin' to '#WHESL end' by hand",
-    )
-
-
-def unwrap(text: str) -> tuple[str, str]:
-    """Return a wrapped script's former text and its kept source ('' when none was kept)."""
-    lines = text.splitlines(keepends=True)
-    found = extent([line.rstrip("\r\n") for line in lines])
-    if found is None:
-        return text, ""
-    begin, first, last, end = found
-    return "".join((*lines[:begin], *lines[first:last], *lines[end:])), kept_source(lines[begin:first])
-
-
-def kept_source(lines: Sequence[str]) -> str:
-    """Return what ``around`` was given as ``was``, from the lines it made."""
-    for line in lines:
-        if line.strip().startswith(_WAS):
-            try:
-                return msgspec.json.decode(line.strip().removeprefix(_WAS), type=str)
-            except msgspec.DecodeError:
-                raise UsageError(
-                    "the line '#WHESL was:' was changed", hint="restore the original file"
-                ) from None
-    return ""
+    def write(self) -> None:
+        """Write it where it has to stand, unless it stands there. Raises OSError."""
+        path = Path(self.path)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file_retry.replace(path, os.fsencode(self.text), mode=0o700)
 
 
 class WrappedScript(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,6 +107,8 @@ class WrappedScript(msgspec.Struct, frozen=True, kw_only=True):
     home: str = ""
     tasks: str = ""
     gpus: str = ""
+    keeps: bool = False
+    source: str = ""
 
     @property
     def task(self) -> str:
@@ -207,19 +117,124 @@ class WrappedScript(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.workflow}/{name}"
 
 
-def read_wrapped(text: str) -> WrappedScript | None:
-    """Return what a wrapped script says, or None for one that is not wrapped."""
-    lines = text.splitlines()
-    found = extent([line.rstrip("\r") for line in lines])
-    if found is None:
+def interpreter(text: str, path: str) -> tuple[str, str]:
+    """Return what a script's first line names as the kernel reads it: a program, and its one argument or ''.
+
+    Raises UsageError when it names nothing, or no path that means the same everywhere.
+    """
+    first = text.split("\n", 1)[0].rstrip("\r")
+    words = first[2:].strip(" \t").split(None, 1) if first.startswith("#!") else []
+    if not words:
+        raise UsageError(
+            f"{path} is no batch script: its first line has to name an interpreter ('#!/bin/sh')"
+        )
+    if not words[0].startswith("/"):
+        raise UsageError(
+            f"{path}: the interpreter {words[0]} has no whole path; which one it is depends on"
+            " the directory in which the job starts",
+            hint="write its whole path into the first line",
+        )
+    return words[0], words[1] if len(words) > 1 else ""
+
+
+def is_wrapped(text: str) -> bool:
+    """Whether a script's interpreter is a program of ours."""
+    return bool(wrapped_script.program(text))
+
+
+def program_for(call: TaskCall, line: str, path: str, place: str, was: str | None = None) -> Program:
+    """Return the program that takes the place of the interpreter in a script's first line.
+
+    Args:
+        call: what ``whesl exec`` is told.
+        line: the script's first line.
+        path: the script, for messages.
+        place: a directory that all nodes share.
+        was: what stands in the place of which the program is put; the line by default.
+
+    Raises UsageError where no kernel would find the program.
+    """
+    name, argument = interpreter(line, path)
+    words = [
+        "#!/bin/sh",
+        f"# Takes the place of {name} for a script that WHESL looks after.",
+        _WAS + json.dumps(line if was is None else was),
+        *((_SOURCE + json.dumps(call.source),) if call.source else ()),
+        *_setting(call),
+        f"exec {_command(call, name, argument)}",
+    ]
+    text = "\n".join(words) + "\n"
+    digest = hashlib.sha256(os.fsencode(text)).hexdigest()[:10]
+    base = name.rsplit("/", 1)[1]
+    behind = len(os.fsencode(f" {argument}")) if argument else 0
+    tried = []
+    for directory in (place, os.path.expanduser(_SHORT)):  # noqa: PTH111 - a string
+        found = f"{directory}/{wrapped_script.DIRECTORY}/{digest}/{base}"
+        length = len(os.fsencode(f"#!{found}")) + behind
+        if length <= LONGEST_LINE and not _BLANK.search(found):
+            return Program(path=found, text=text)
+        tried.append(f"'{visible(found)}' ({length} bytes)")
+    raise UsageError(
+        f"{path}: the kernel reads {LONGEST_LINE} bytes of a script's first line, and no blank in a program's"
+        f" name; its interpreter would be {' or '.join(tried)}",
+        hint="choose a WHESL_HOME with a shorter name, without blanks",
+    )
+
+
+def wrap(text: str, program: Program) -> str:
+    """Return a script with another program in its first line."""
+    first, end, rest = text.partition("\n")
+    name, _ = interpreter(first, "")
+    before, _, after = first.partition(name)
+    return f"{before}{program.path}{after}{end}{rest}"
+
+
+def unwrap(text: str, path: str) -> str:
+    """Return a wrapped script as it was before. Raises UsageError where that is not known any more."""
+    return "\n".join((former_line(wrapped_script.program(text), path), *text.split("\n")[1:]))
+
+
+def former_line(program: str, path: str) -> str:
+    """Return the first line in the place of which a program of ours stands, or what else it stands for."""
+    found = _said(_content(program, path).splitlines(), _WAS)
+    if not found:
+        raise _damaged(program, path)
+    return found
+
+
+def task_line(call: TaskCall) -> str:
+    """Return a script's last line that names its task. Raises UsageError for what cannot stand in a line."""
+    words = [*_variables(call), *_own(call)]
+    for word in words:
+        if re.search(r"[\t\r\n]", word):
+            raise UsageError(f"{word!r} contains a tab or a line break and cannot name a task")
+    return wrapped_script.TASK + "\t".join(words)
+
+
+def read_wrapped(text: str, path: str = "the script") -> WrappedScript | None:
+    """Return what a wrapped script says, None for one that is not wrapped.
+
+    Raises UsageError when the program in its first line is gone, or not as it was made.
+    """
+    program = wrapped_script.program(text)
+    if not program:
         return None
-    command = lines[found[1] - 2].split(" <<'")[0]
-    words = shlex.split(command)
-    values: dict[str, str] = {}
-    for word, following in itertools.pairwise(words):
-        if word.startswith("--") or word == "-e":
-            values[word] = following
-    variables = dict(word.split("=", 1) for word in words[: words.index("exec")] if "=" in word)
+    lines = _content(program, path).splitlines()
+    words = shlex.split(next((line for line in lines if line.startswith("exec ")), ""))
+    if wrapped_script.OPTION not in words:
+        raise _damaged(program, path)
+    words = words[: words.index("--")]
+    of_task = wrapped_script.task_words(text)
+    values = {
+        word: following
+        for word, following in itertools.pairwise((*words, *of_task))
+        if word.startswith("--") or word == "-e"
+    }
+    settings = [
+        *of_task,
+        *(word for line in lines if line.startswith("export ") for word in shlex.split(line)[1:]),
+    ]
+    variables = dict(word.split("=", 1) for word in settings if "=" in word and not word.startswith("-"))
     instance = values.get("--instance", "")
     return WrappedScript(
         workflow=values.get("--workflow", ""),
@@ -232,6 +247,33 @@ def read_wrapped(text: str) -> WrappedScript | None:
         home=variables.get("WHESL_HOME", ""),
         tasks=variables.get("SLURM_NTASKS", ""),
         gpus=variables.get("SLURM_GPUS", ""),
+        keeps=bool(variables.get(wrapped_script.KEEPS)),
+        source=_said(lines, _SOURCE),
+    )
+
+
+def _content(program: str, path: str, read: Callable[[str], bytes | None] = file_retry.content) -> str:
+    try:
+        found = read(program)
+    except OSError as error:
+        raise UsageError(f"{path}: its interpreter {program} cannot be read: {error.strerror}") from None
+    if found is None:
+        raise _damaged(program, path)
+    return os.fsdecode(found)
+
+
+def _said(lines: Sequence[str], what: str) -> str:
+    """Return what a comment of a program of ours says, '' where there is none that can be read."""
+    try:
+        return next((str(json.loads(line.removeprefix(what))) for line in lines if line.startswith(what)), "")
+    except ValueError:
+        return ""
+
+
+def _damaged(program: str, path: str) -> UsageError:
+    return UsageError(
+        f"{path}: the program {program} in its first line is gone, or not as WHESL made it",
+        hint="wrap the original file again, or write its own interpreter into the first line",
     )
 
 
@@ -239,28 +281,46 @@ def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def _command(call: TaskCall) -> str:
+def _setting(call: TaskCall) -> list[str]:
+    """Return the lines that set variables."""
+    values = [f"WHESL_HOME={call.home}"] if call.home else []
+    if call.placement:
+        values.append(f"WHESL_PLACEMENT={call.placement}")
+    values += _variables(call) if call.step else []
+    return [f"export {shlex.join(values)}"] if values else []
+
+
+def _variables(call: TaskCall) -> list[str]:
+    """Return what is said of a task in variables, some of which its script is to see."""
+    shown = [f"{wrapped_script.KEEPS}=1"] if call.keeps else []
+    if call.spares and call.tasks:
+        shown += [f"{name}={call.tasks}" for name in ("SLURM_NTASKS", "SLURM_NPROCS")]
+    if call.spares and call.gpus:
+        shown.append(f"SLURM_GPUS={call.gpus}")
+    return shown
+
+
+def _own(call: TaskCall) -> list[str]:
+    """Return the options that differ from task to task."""
+    words = ["--step", call.step]
+    if call.instance:
+        words += ["--instance", call.instance]
+    if call.workspace:
+        words += ["--workspace", call.workspace]
+    if call.nodes:
+        words += ["--nodes", call.nodes]
+    if call.spares:
+        words += ["--spares", str(call.spares)]
+    return words
+
+
+def _command(call: TaskCall, name: str, argument: str) -> str:
     for what, value in (("step", call.step), ("instance", call.instance)):
         if "\n" in value:
             raise UsageError(f"the {what} {value!r} contains a line break and cannot name a task")
-    words = [f"WHESL_HOME={shlex.quote(call.home)}"] if call.home else []
-    if call.placement:
-        words.append(f"WHESL_PLACEMENT={shlex.quote(call.placement)}")
-    if call.spares and call.tasks:
-        words += [f"{name}={shlex.quote(call.tasks)}" for name in ("SLURM_NTASKS", "SLURM_NPROCS")]
-    if call.spares and call.gpus:
-        words.append(f"SLURM_GPUS={shlex.quote(call.gpus)}")
-    words += [shlex.quote(word) for word in call.program]
-    words += ["exec", "--workflow", shlex.quote(call.workflow), "--step", shlex.quote(call.step)]
-    if call.instance_expression:
-        words += ["--instance", call.instance_expression]
-    elif call.instance:
-        words += ["--instance", shlex.quote(call.instance)]
-    words += ["--workspace", call.workspace, "-e", shlex.quote(call.spec)]
-    if call.nodes:
-        words += ["--nodes", shlex.quote(call.nodes)]
-    if call.spares:
-        words += ["--spares", str(call.spares)]
+    words = [*call.program, "exec", wrapped_script.OPTION, "2" if argument else "1"]
+    words += ["--workflow", call.workflow, "-e", call.spec]
+    words += _own(call) if call.step else []
     if call.observe:
         words.append("--observe")
     if call.inner != "auto":
@@ -269,7 +329,5 @@ def _command(call: TaskCall) -> str:
         words.append("--no-own-node")
     if call.heartbeat_limit is not None:
         words += ["--heartbeat-limit", f"{call.heartbeat_limit:g}"]
-    words += ["--script", "-"]
-    if call.arguments:
-        words += ["--", '"$@"']
-    return " ".join(words)
+    element = ' --instance "$SLURM_ARRAY_TASK_ID"' if call.array else ""
+    return f'{shlex.join(words)}{element} -- {shlex.quote(name)} "$@"'

@@ -9,12 +9,14 @@ import os
 import sys
 
 from whesl.isolator.launch import options
+from whesl.rjms import wrapped_script
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+_UNREAD = 126  # as of a shell that cannot read what it is to run
 COMPLETING = "_WHESL_COMPLETE"
 
 
@@ -52,6 +54,30 @@ def read(arguments: Sequence[str]) -> dict[str, Any] | None:
     if found["command"][:1] and found["command"][0].endswith(".esl"):
         return None  # rules are no program
     return found if found["command"] or found["script"] is not None else None
+
+
+def told(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of ``whesl exec``; in an interpreter's place, with what the script adds to them.
+
+    Args:
+        arguments: what follows ``exec``.
+    """
+    if arguments[:1] != [wrapped_script.OPTION] or "--" not in arguments:
+        return [*arguments]
+    from whesl.isolator.launch.setup_json import script_content
+    from whesl.model.errors import WheslError
+
+    command = arguments[arguments.index("--") + 1 :]
+    try:
+        content = script_content(command[int(arguments[1])])
+    except (IndexError, ValueError):
+        return [*arguments]  # click says what is wrong with them
+    except WheslError as error:
+        sys.stderr.write(f"whesl: {error}\n")
+        sys.exit(_UNREAD)
+    shown, given = wrapped_script.expanded(arguments, content)
+    os.environ.update(shown)
+    return given
 
 
 def attempt(arguments: Sequence[str]) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from whesl import esl, workflows
+from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.wire import keys
-from whesl.workflows.port import FluxifyOptions, WorkflowManager, spares_by_step
+from whesl.workflows.port import FluxifyOptions, WorkflowManager, keeping_steps, spares_by_step, text_of
 from whesl.workflows.prepare import program
 
 
@@ -57,20 +59,21 @@ def fluxify(
     options = None if undo else _options(manager, sources, str(rules), out, workflow, spares, observe)
     for source in sources:
         path = workflows.file_of(source)
-        with path.open(encoding="utf-8", newline="") as file:
-            old = file.read()
+        old = text_of(path)
         if options is None:
             new = manager.undo(old, path)
         else:
             result = manager.fluxify(old, path, options)
             new = result.text
+            for made in () if dry_run else result.programs:
+                made.write()
             for notice in result.notices:
                 click.echo(f"whesl: {notice}", err=True)
         if dry_run:
             for line in _difference(old, new, str(path)):
                 click.echo(line)
         elif out is None:
-            click.echo(new, nl=False)
+            click.echo(os.fsencode(new), nl=False)
         else:
             target = Path(out) / path.name if Path(out).is_dir() else Path(out)
             _write(target, new, executable=bool(path.stat().st_mode & 0o100))
@@ -96,6 +99,8 @@ def _options(
         spares=spares_by_step(spec, found, 0 if observe else spares),
         observe=observe,
         out=directory,
+        keeps=frozenset() if observe else keeping_steps(spec, found),
+        place=str(places.interpreters(keys.home())),
     )
 
 
@@ -119,8 +124,7 @@ def _write(target: Path, text: str, *, executable: bool) -> None:
     """Write a file in one piece."""
     beside = target.with_name(f".{target.name}.whesl")
     try:
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        beside.write_bytes(os.fsencode(text))
         beside.chmod(0o755 if executable else 0o644)
         beside.replace(target)
     except OSError as error:

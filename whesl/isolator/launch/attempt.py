@@ -99,7 +99,7 @@ class Attempt:
         file_retry.replace(status, attempt_runner.STATUS_PENDING)
         outputs = attempt_output_destination.present(directory, job, number)
         if launch.script is not None:
-            file_retry.replace(str(place / "script"), launch.script.encode(), mode=0o700)
+            file_retry.replace(str(place / "script"), launch.script, mode=0o700)
         child = attempt_runner.start(
             launch.command,
             status=str(status),

@@ -1,10 +1,11 @@
 """What exactly an attempt runs: command, script, environment and directory under the present configuration.
 
-Pure but for nothing: the caller passes the environment in and writes the files.
+Pure: the caller passes the environment and the script in, and writes the files.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 import msgspec
@@ -40,7 +41,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     environment: dict[str, str]
     workdir: str
-    script: str | None = None
+    script: bytes | None = None
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +64,7 @@ def compose(
     base: Mapping[str, str],
     launchers: Mapping[str, str],
     lingering: tuple[str, ...] = (),
+    script: bytes = b"",
 ) -> Launch:
     """Return what to run.
 
@@ -76,19 +78,20 @@ def compose(
         base: the caller's environment.
         launchers: what the resource manager adds, so that launchers see the active nodes as the allocation.
         lingering: nodes on which an earlier attempt's step may linger though they are not lost.
+        script: the content of the job's script, where paths have moved.
     """
     paths = configuration.path_map
     place = configuration.workdir or job.workdir
-    script = None
+    mapped = None
     if configuration.command is not None:
         command = paths.arguments(configuration.command, place)
-    elif job.script is not None:
-        script = paths.text(job.script)
-        command = (
-            *attempt_runner.whole(job.interpreter),
-            places.script,
-            *paths.arguments(job.command, place),
-        )
+    elif job.script:
+        # The script itself is where it was: a copy, under another name, only where it names what has moved.
+        own, changed = job.command[job.script], os.fsencode(paths.text(os.fsdecode(script)))
+        if changed != script:
+            own, mapped = places.script, changed
+        before, after = job.command[: job.script], job.command[job.script + 1 :]
+        command = (*paths.arguments(before, place), own, *paths.arguments(after, place))
     else:
         command = paths.arguments(job.command, place)
     workdir = paths.path(place)
@@ -115,7 +118,7 @@ def compose(
         flux = "FLUX_URI" in environment
         environment |= attempt_runner.with_shims(environment.get("PATH"), places.shims, flux=flux)
     command = attempt_runner.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
-    return Launch(command=command, environment=environment, workdir=workdir, script=script)
+    return Launch(command=command, environment=environment, workdir=workdir, script=mapped)
 
 
 def _environment(base: Mapping[str, str], paths: PathMap) -> dict[str, str]:

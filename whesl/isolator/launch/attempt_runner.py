@@ -47,12 +47,12 @@ exit "$code"
 """
 
 
-def interpreter(script: str) -> tuple[str, ...]:
+def interpreter(script: bytes) -> tuple[str, ...]:
     """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
-    first = script.split("\n", 1)[0].rstrip("\r")
-    if first.startswith("#!"):
+    first = script.split(b"\n", 1)[0].rstrip(b"\r")
+    if first.startswith(b"#!"):
         # The kernel passes everything after the first word as one argument.
-        words = first[2:].strip().split(None, 1)
+        words = os.fsdecode(first[2:]).strip().split(None, 1)
         if words:
             return tuple(words)
     return ("/bin/bash",)
@@ -99,36 +99,6 @@ def told(
 
 
 _GUARD = f"{__file__.rpartition('/isolator/')[0]}/rjms/shims/guard"
-
-# cat is called again for half a minute while its file system refuses; only the last time it says why.
-_TRIES = 60
-_READ = (
-    'whesl_tries=%d; until whesl_text=$(command -p cat "$0" 2>/dev/null); do '
-    '[ "$whesl_tries" -gt 0 ] || { command -p cat "$0" >/dev/null; exit 126; }; '
-    "whesl_tries=$((whesl_tries - 1)); command -p sleep 0.5; done; "
-)
-# Both unset what they needed; bash has a name for what it runs (BASH_SOURCE), and closes the descriptor.
-_RUN = {
-    "bash": '. /dev/fd/9 9<<<"unset whesl_text whesl_tries; exec 9<&-; $whesl_text"; exit',
-    "sh": 'eval "unset whesl_text whesl_tries; $whesl_text"',
-}
-_USUAL_OPTIONS = ("-e", "-l", "-u", "-x", "-eu", "-ex", "--login")
-
-
-def whole(interpreter: Sequence[str]) -> tuple[str, ...]:
-    """Return how an interpreter is called, so that it reads its script as a whole before it begins.
-
-    A shell takes an error of the file system for the end of its script, and ends with 0; so does bash where
-    it sources a file of which a part could be read. cat tells. Other interpreters, and unusual options, are
-    left as they are.
-    """
-    words = tuple(interpreter)
-    by_env = words[0] == "/usr/bin/env" and len(words) > 1
-    name, options = (words[1], words[2:]) if by_env else (words[0].rpartition("/")[2], words[1:])
-    run = _RUN.get("sh" if name == "dash" else name)
-    if run is not None and all(word in _USUAL_OPTIONS for word in options):
-        return (*words, "-c", _READ % _TRIES + run)
-    return words
 
 
 def with_checkpoints(command: Sequence[str], directory: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from whesl.isolator.launch import attempt_command
 from whesl.isolator.launch.attempt import Attempt
 from whesl.isolator.launch.attempt_command import Launch, Places
 from whesl.isolator.observe import attempt_output_destination
-from whesl.isolator.task import disk_reserve
+from whesl.isolator.task import disk_reserve, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import file_retry
 from whesl.model.configuration_changes import Configuration
@@ -127,6 +127,7 @@ class Starter:
             base=self._base,
             launchers=self._allocation.launch_environment(command.nodes.active, self._base),
             lingering=command.lingering,
+            script=taskdir.script_of(self._job) if command.configuration.path_map else b"",
         )
 
     def _install_shims(self) -> str:

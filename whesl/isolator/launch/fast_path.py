@@ -52,7 +52,9 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
     if task is None:
         return None
     try:
-        job = setup_json.job(task.request, task.setup, setup_json.streams())
+        job, script = setup_json.job(task.request, task.setup, setup_json.streams(), task.path)
+        if script:
+            file_retry.replace(setup_json.given_script(task.path), script, mode=0o700)
         return _start(task, job)
     finally:
         file_retry.close(task.lock)
@@ -236,13 +238,8 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         environment |= attempt_runner.with_shims(environment.get("PATH"), f"{path}/bin")
     file_retry.replace(f"{place}/claim", setup["claim"].encode())
     file_retry.replace(f"{place}/status", attempt_runner.STATUS_PENDING)
-    command = job["command"]
-    if job["script"] is not None:
-        script = f"{place}/script"
-        file_retry.replace(script, job["script"].encode(), mode=0o700)
-        command = (*attempt_runner.whole(job["interpreter"]), script, *command)
     return attempt_runner.start(
-        attempt_runner.with_checkpoints(command, job["checkpoints"]),
+        attempt_runner.with_checkpoints(job["command"], job["checkpoints"]),
         status=f"{place}/status",
         stdin=job["stdin"],
         stdin_offset=job["stdin_offset"],

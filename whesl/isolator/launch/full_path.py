@@ -64,6 +64,8 @@ def prepare(request: Request) -> dict[str, Any] | int:
     directory.make()
     streams = setup_json.streams()
     deadline = time.monotonic() + _FASTER
+    told: dict[str, Any] | None = None
+    script = b""
     while True:
         found = _earlier(directory, setup, info, request)
         if isinstance(found, int):
@@ -71,9 +73,11 @@ def prepare(request: Request) -> dict[str, Any] | int:
         if isinstance(found, Owner):
             pid, runner, child, claim = found.pid, 0, False, found.claim
             break
-        job = msgspec.convert(setup_json.job(request, msgspec.to_builtins(found), streams), Job)
+        if told is None:
+            told, script = setup_json.job(request, msgspec.to_builtins(found), streams, str(directory.path))
+        job = msgspec.convert({**told, "setup": msgspec.to_builtins(found)}, Job)
         try:
-            pid, runner = _start(job, directory, allocation, info)
+            pid, runner = _start(job, directory, allocation, info, script)
         except HeldError as error:
             # Another call was faster; the next look tells which.
             if time.monotonic() > deadline:
@@ -106,11 +110,13 @@ def _rules(request: Request, here: Path) -> Spec | None:
     return spec
 
 
-def _start(job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo) -> tuple[int, int]:
+def _start(
+    job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo, script: bytes
+) -> tuple[int, int]:
     """Start the isolator, and before it the first attempt where that is possible.
 
-    Nothing is written before the task's lock is held: what another call has written down is what its isolator
-    reads.
+    ``script`` is one that came by standard input. Nothing is written before the task's lock is held: what
+    another call has written down is what its isolator reads.
 
     Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it).
     Raises HeldError when another call was faster.
@@ -123,6 +129,8 @@ def _start(job: Job, directory: TaskDir, allocation: Allocation, info: Allocatio
     begins = first_attempt.possible(job, directory, info)
     if begins:
         job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
+    if script:
+        file_retry.replace(setup_json.given_script(str(directory.path)), script, mode=0o700)
     file_retry.replace(directory.job_file, msgspec.json.encode(job))
     file_retry.remove(directory.result_file)
     gate = os.pipe()
@@ -215,9 +223,8 @@ def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> 
         task: the name.
         what: what that task does.
     """
-    script = setup_json.script_text(request.script) if request.script is not None else None
-    given = (request.command, script, str(Path.cwd()))
-    if old is None or (old.command, old.script, old.workdir) != given:
+    known = old.command[old.script + 1 :] if old is not None and request.script is not None else ()
+    if old is None or (known or old.command, old.workdir) != (request.command, str(Path.cwd())):
         raise UsageError(
             f"a task {task} {what}, with another command or in another directory",
             hint="give each task a name of its own: --instance NAME, or another --step",

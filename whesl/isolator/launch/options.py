@@ -86,6 +86,14 @@ OPTIONS = (
     ),
     Option(("--task-dir",), "task_dir", "path", None, "Where the task's record is kept.", "DIR"),
     Option(("--no-coordinator",), "no_coordinator", "flag", False, "Do without a coordinator."),
+    Option(
+        ("--script-word",),
+        "script_word",
+        "count",
+        0,
+        "COMMAND is an interpreter, and its word N (from 0) the script whose interpreter WHESL stands for.",
+        "N",
+    ),
     Option(("--script",), "script", "text", None, "Run a script; - reads it from standard input.", "FILE"),
     Option(
         ("--heartbeat",),

@@ -53,6 +53,7 @@ class Request(SimpleNamespace):
     task_dir: Path | str | None
     no_coordinator: bool
     script: str | None
+    script_word: int
     heartbeat: float
     heartbeat_limit: float
     coordinator_wait: float
@@ -189,26 +190,32 @@ def _quoted(text: str, safe: str) -> str:
     return quote(text, safe=safe)
 
 
-def script_text(name: str) -> str:
-    """Return a script's text.
+def script_content(name: str) -> bytes:
+    """Return the whole of a script: a shell takes an error of the file system for the end of its script.
 
     Args:
         name: its file; ``-`` is standard input.
 
-    Raises UsageError for one that cannot be read, or is not text.
+    Raises UsageError for one that cannot be read.
     """
     try:
-        text = sys.stdin.read() if name == "-" else file_retry.retried(lambda: _text(name))
-        text.encode()
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"the script {name} cannot be read: {reason}") from error
-    return text
+        return sys.stdin.buffer.read() if name == "-" else file_retry.retried(lambda: _content(name))
+    except OSError as error:
+        raise UsageError(f"the script {name} cannot be read: {error.strerror}") from error
 
 
-def _text(name: str) -> str:
-    with open(name) as file:  # noqa: PTH123
+def _content(name: str) -> bytes:
+    with open(name, "rb") as file:  # noqa: PTH123
         return file.read()
+
+
+def given_script(directory: str) -> str:
+    """Return where a script is kept that came by standard input.
+
+    Args:
+        directory: the task's.
+    """
+    return f"{directory}/script"
 
 
 def _regular(descriptor: int) -> str:
@@ -288,23 +295,31 @@ def passed_on(request: Request, streams: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def job(request: Request, setup: dict[str, Any], streams: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of a ``Job``. Standard input is read when the script comes from there.
+def job(
+    request: Request, setup: dict[str, Any], streams: dict[str, Any], directory: str
+) -> tuple[dict[str, Any], bytes]:
+    """Return the JSON of a ``Job``, and the script that came by standard input (to be kept:
+    ``given_script``).
 
     Args:
         request: what the user asked for.
         setup: the JSON of its setup.
         streams: as ``streams`` returns them.
+        directory: the task's.
 
     Raises UsageError for a script that cannot be read, RefusedError for standard input.
     """
-    script = script_text(request.script) if request.script is not None else None
+    command, place, content = request.command, request.script_word, b""
+    if request.script is not None:
+        content = script_content(request.script)
+        words = attempt_runner.interpreter(content)
+        name = given_script(directory) if request.script == "-" else absolute(request.script)
+        command, place = (*words, name, *command), len(words)
     stdin, offset = ("/dev/null", 0) if request.script == "-" else _stdin()
     return {
         "setup": setup,
-        "command": request.command,
-        "script": script,
-        "interpreter": attempt_runner.interpreter(script) if script is not None else (),
+        "command": command,
+        "script": place,
         "workdir": os.getcwd(),  # noqa: PTH109
         "stdin": stdin,
         "stdin_offset": offset,
@@ -315,4 +330,4 @@ def job(request: Request, setup: dict[str, Any], streams: dict[str, Any]) -> dic
         "json_summary": absolute(os.fspath(request.json_summary)) if request.json_summary else "",
         "inner": request.inner,
         "first": None,
-    }
+    }, content if request.script == "-" else b""

@@ -8,6 +8,7 @@ no launcher, whatever its runner has started is the program.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core.events_and_commands import Event, ProgramSeen
+from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job
 
 # Seconds between two looks, ever more.
@@ -27,7 +29,10 @@ _RANKS = (b"SLURM_STEP_ID=", b"FLUX_TASK_RANK=", b"OMPI_COMM_WORLD_RANK=", b"PMI
 
 def launches(job: Job) -> bool:
     """Whether a task names a launcher: then what its script does itself is not yet the program."""
-    return bool(_LAUNCHERS.search(" ".join((job.script or "", *job.command))))
+    script = ""
+    with contextlib.suppress(OSError):  # then what the command says counts
+        script = os.fsdecode(taskdir.script_of(job))
+    return bool(_LAUNCHERS.search(" ".join((script, *job.command))))
 
 
 def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:

@@ -44,17 +44,16 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run, as the caller wrote it, and how the isolator looks after it.
 
-    ``script`` is the text of a script and ``interpreter`` what runs it; else ``command`` is run. ``joined``:
-    both streams go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``.
-    ``inner``: whether tasks run by a Flux instance in the job (``whesl.rjms.flux.nested_allocation.MODES``).
-    ``first``: the first attempt is started before the isolator. ``checkpoints``: where the program's are
-    kept, empty when they are not coordinated. Times in seconds.
+    ``script`` says which word of the command is a script, by its number; 0 for none. ``joined``: both streams
+    go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``. ``inner``:
+    whether tasks run by a Flux instance in the job (``whesl.rjms.flux.nested_allocation.MODES``). ``first``:
+    the first attempt is started before the isolator. ``checkpoints``: where the program's are kept, empty
+    when they are not coordinated. Times in seconds.
     """
 
     setup: Setup
     command: tuple[str, ...] = ()
-    script: str | None = None
-    interpreter: tuple[str, ...] = ()
+    script: int = 0
     workdir: str = "/"
     stdin: str = ""
     stdin_offset: int = 0
@@ -195,6 +194,14 @@ def holder_of(setup: Setup | None, pid: int | None = None) -> Owner:
         return takeover_lock.owned(pid=pid)
     job = f"{setup.rjms}:{setup.job_id}" if setup.job_id else ""
     return takeover_lock.owned(setup.claim, job, setup.restarts, pid)
+
+
+def script_of(job: Job) -> bytes:
+    """Return the content of a task's script, b"" where it has none or none any more.
+
+    Raises OSError when it could not be read.
+    """
+    return (file_retry.content(job.command[job.script]) or b"") if job.script else b""
 
 
 def read_status(path: Path) -> int | None:

@@ -24,7 +24,7 @@ from whesl.rjms.slurm.attempt_environment import (
     own_node,
 )
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
-from whesl.rjms.slurm.scheduler import accounting_kept, requeues_preempted
+from whesl.rjms.slurm.scheduler import accounting_kept, cluster_settings, requeues_preempted
 from whesl.rjms.slurm.slurmd_probe import Slurmds
 from whesl.rjms.slurm.srun_steps import SlurmStep, step_command
 from whesl.rjms.step_process import start
@@ -156,11 +156,14 @@ class SlurmAllocation:
         return records.suspension(self._commands.run(*shown, environ={"SLURM_TIME_FORMAT": "%s"}))
 
     def forbid_requeue(self) -> None:
-        """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on.
+        """Withdraw the ``sbatch --requeue`` that nobody but WHESL has asked for.
 
-        Not where Slurm requeues what it preempts: it would cancel the job instead.
+        Not where Slurm allows it to every job (JobRequeue): the script may count on that. Nor where Slurm
+        requeues what it preempts: it would cancel the job instead.
         """
-        if requeues_preempted(self._commands, self._environ.get("SLURM_JOB_PARTITION", "")):
+        settings = cluster_settings(self._commands)
+        partition = self._environ.get("SLURM_JOB_PARTITION", "")
+        if settings.get("JobRequeue") != "0" or requeues_preempted(self._commands, settings, partition):
             return
         self._commands.run("scontrol", "update", f"JobId={self._job}", "Requeue=0")
 

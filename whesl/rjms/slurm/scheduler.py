@@ -309,22 +309,22 @@ class SlurmScheduler:
 
 def accounting_kept(commands: SlurmCommands) -> bool:
     """Whether the cluster has slurmdbd."""
-    kind = _settings(commands).get("AccountingStorageType")
+    kind = cluster_settings(commands).get("AccountingStorageType")
     if kind is None:
         raise CouldNotObserveError("scontrol show config names no AccountingStorageType")
     return kind == "accounting_storage/slurmdbd"
 
 
-def requeues_preempted(commands: SlurmCommands, partition: str) -> bool:
+def requeues_preempted(commands: SlurmCommands, settings: Mapping[str, str], partition: str) -> bool:
     """Whether Slurm may preempt a job of a partition by requeueing it (slurm.conf(5), PreemptMode).
 
     It cancels instead those that may not be requeued.
 
     Args:
         commands: the cluster's.
+        settings: as ``cluster_settings`` returns them.
         partition: the job's; empty where it is not known.
     """
-    settings = _settings(commands)
     if settings.get("PreemptType", "preempt/none") in ("preempt/none", "(null)"):
         return False
     modes = settings.get("PreemptMode", "")
@@ -336,7 +336,8 @@ def requeues_preempted(commands: SlurmCommands, partition: str) -> bool:
     return "REQUEUE" in modes.split(",")
 
 
-def _settings(commands: SlurmCommands) -> dict[str, str]:
+def cluster_settings(commands: SlurmCommands) -> dict[str, str]:
+    """Return what ``scontrol show config`` says."""
     return records.settings(commands.run("scontrol", "show", "config"))
 
 

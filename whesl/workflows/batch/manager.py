@@ -12,6 +12,7 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
+from whesl.workflows import script_wrapping
 from whesl.workflows.batch import script as scripts
 from whesl.workflows.batch.job_chain import Chain
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
@@ -58,23 +59,24 @@ class Batch:
         return Workflow(id=name, name=found[0].step, wms=self.name, root=root, tasks=tuple(tasks))
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
-        """Return a script with everything below its header wrapped."""
-        plain = scripts.unwrap_script(text)
+        """Return a script with a program of WHESL's as its interpreter."""
+        plain = self.undo(text, path)
         script = scripts.parse_script(plain, path)
         call = options.call(
             script.step,
-            # Only inside the job is it known which element of the array this is.
-            instance_expression='"$SLURM_ARRAY_TASK_ID"' if script.array else "",
+            array=bool(script.array),
             spares=options.spares.get(script.step, 0),
-            arguments=True,
             tasks=script.tasks,
             gpus=script.gpus,
+            keeps=script.step in options.keeps,
+            source=str(path) if options.submitted else "",
         )
-        return Fluxified(text=scripts.wrap_script(plain, str(path), call))
+        program = script_wrapping.program_for(call, plain.split("\n", 1)[0], str(path), options.place)
+        return Fluxified(text=script_wrapping.wrap(plain, program), programs=(program,))
 
     def undo(self, text: str, path: Path) -> str:
         """Return a wrapped script as it was."""
-        return scripts.unwrap_script(text)
+        return script_wrapping.unwrap(text, str(path)) if script_wrapping.is_wrapped(text) else text
 
     def check(self, plan: RunPlan) -> None:
         """Find nothing: what a script asks for is the scheduler's to judge."""

@@ -1,4 +1,4 @@
-"""One batch script: what its header says, wrapped and unwrapped. Pure."""
+"""One batch script: what its header says. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whesl.model.errors import UsageError
 from whesl.workflows import script_wrapping
 from whesl.workflows.port import text_of
 from whesl.workflows.submit import flux_directives
-from whesl.workflows.submit.sbatch_options import header_lines, parse_header
+from whesl.workflows.submit.sbatch_options import parse_header
 
 _LARGEST_ARRAY = 100_000
 
@@ -71,7 +71,7 @@ def read_script(path: Path) -> Script:
 
 def parse_script(text: str, path: Path) -> Script:
     """Return what a script's text says. Raises UsageError when it is none."""
-    interpreter(text, str(path))
+    script_wrapping.interpreter(text, str(path))
     for_flux = flux_directives.present(text)
     header = flux_directives.parse(text) if for_flux else dict(parse_header(text))
     nodes = re.match(r"\d+", header.get("nodes") or "")
@@ -101,45 +101,3 @@ def array_indices(text: str, path: str) -> tuple[int, ...]:
             raise UsageError(f"{path}: the job array '{text}' is empty or too large")
         found += range(first, last + 1, step)
     return tuple(dict.fromkeys(found))
-
-
-def interpreter(text: str, path: str) -> str:
-    """Return what the script's first line names. Raises UsageError when it names nothing."""
-    first = text.split("\n", 1)[0].rstrip("\r")
-    if not first.startswith("#!") or not first[2:].strip():
-        raise UsageError(
-            f"{path} is no batch script: its first line has to name an interpreter ('#!/bin/sh')"
-        )
-    return first[2:].strip()
-
-
-def wrap_script(text: str, path: str, call: script_wrapping.TaskCall) -> str:
-    """Return a script with its header as it was and everything below it wrapped.
-
-    A script for another interpreter than a shell gets ``#!/bin/sh`` as its first line; its own stands
-    before its text, inside.
-    """
-    if script_wrapping.is_wrapped(text):
-        return text
-    program = interpreter(text, path)
-    count = sum(1 for _ in header_lines(text))
-    lines = text.splitlines(keepends=True)
-    head, body = "".join(lines[:count]), "".join(lines[count:])
-    was = ""
-    if not script_wrapping.is_shell(program):
-        was = lines[0]
-        head = "#!/bin/sh\n" + "".join(lines[1:count])
-    if not head.endswith("\n"):
-        head += "\n"
-    wrapped = script_wrapping.wrap(call, body, interpreter=program, was=was)
-    return head + (wrapped if text.endswith("\n") else wrapped.rstrip("\n"))
-
-
-def unwrap_script(text: str) -> str:
-    """Return a wrapped script as it was."""
-    if not script_wrapping.is_wrapped(text):
-        return text
-    inner, first = script_wrapping.unwrap(text)
-    if first:
-        inner = first + inner.split("\n", 1)[1]
-    return inner if text.endswith("\n") else inner.rstrip("\n")

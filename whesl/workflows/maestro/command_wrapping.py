@@ -1,4 +1,4 @@
-"""Wrap and unwrap the commands inside a study file's text; every other byte stays as it is.
+"""Name the task in each command of a study's text, and the programs of ours as its shell; all else stays.
 
 The text is never printed anew from a parsed tree: the places of the commands are taken from the YAML
 parser, lines are inserted there, and the result is parsed again and compared with the original before
@@ -7,6 +7,7 @@ anybody gets it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -16,10 +17,15 @@ import msgspec
 import yaml
 
 from whesl.model.errors import UsageError
+from whesl.rjms import wrapped_script
 from whesl.workflows import script_wrapping
 from whesl.workflows.maestro import yaml_loading
 
 _COMMANDS = ("cmd", "restart")
+_WAS = "#WHESL was: "
+# What stands for a shell where there was none: told by its quotation marks from one in another's place.
+_ADDED = "shell: '{}'"
+_NEXT = ", "
 # Line ends that YAML knows besides the usual ones, and what a literal block cannot hold.
 _UNPRINTABLE = frozenset("\r\x85\u2028\u2029\ufeff") | {
     chr(code) for code in range(32) if code not in (9, 10)
@@ -79,26 +85,24 @@ def _get(node: Any, name: str) -> Any:
     return None
 
 
-def wrap_commands(
-    text: str, path: str, call: Callable[[str], script_wrapping.TaskCall], interpreter: str
-) -> str:
-    """Return the text with every command wrapped; those that are wrapped already stay.
+def wrap_commands(text: str, path: str, call: Callable[[str], script_wrapping.TaskCall]) -> str:
+    """Return the text with a last line in every command that names its task; those that have one stay.
 
     Args:
         text: the study file.
         path: its name, for messages.
         call: gives what ``whesl exec`` is told for a step's name.
-        interpreter: the study's shell.
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     result = text
     for command in reversed(commands(text, path)):
-        if script_wrapping.is_wrapped(command.value):
+        if wrapped_script.task_words(command.value):
             continue
+        line = script_wrapping.task_line(call(command.step))
         if command.style == "|" and not command.flow:
-            result = _into_literal(result, command, call(command.step), interpreter, newline)
+            result = _into_literal(result, command, line, newline)
         else:
-            result = _as_literal(result, command, call(command.step), interpreter, newline)
+            result = _as_literal(result, command, line, newline)
     _same_but_commands(text, result, path)
     return result
 
@@ -107,10 +111,73 @@ def unwrap_commands(text: str, path: str) -> str:
     """Return the text with every wrapped command as it was before."""
     result = text
     for command in reversed(commands(text, path)):
-        if script_wrapping.is_wrapped(command.value):
+        if wrapped_script.task_words(command.value):
             result = _out(result, command)
     _same_but_commands(text, result, path)
     return result
+
+
+def with_shell(text: str, path: str, program: Callable[[str], str]) -> str:
+    """Return the text with another ``batch.shell``.
+
+    Args:
+        text: the study file.
+        path: its name, for messages.
+        program: returns what to write there, for the source text of the present value ('' for none).
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    batch = _get(yaml_loading.nodes(text, path), "batch")
+    shell = _get(batch, "shell")
+    added = _ADDED.format(program("")) if shell is None else ""
+    if shell is not None:
+        start, end = shell.start_mark.index, shell.end_mark.index
+        result = text[:start] + json.dumps(program(text[start:end])) + text[end:]
+    elif isinstance(batch, yaml.MappingNode) and batch.flow_style:
+        at = batch.start_mark.index + 1
+        result = text[:at] + added + (_NEXT if batch.value else "") + text[at:]
+    elif isinstance(batch, yaml.MappingNode):
+        at, column = batch.value[0][0].start_mark.index, batch.value[0][0].start_mark.column
+        result = text[:at] + added + newline + " " * column + text[at:]
+    elif batch is None:
+        result = (
+            f"{text}batch: {{{added}}}{newline}"
+            if text.endswith("\n")
+            else f"{text}{newline}batch: {{{added}}}"
+        )
+    else:
+        result = text
+    _same_but_commands(text, result, path)
+    return result
+
+
+def without_shell(text: str, path: str, former: Callable[[str], str]) -> str:
+    """Return the text with the ``batch.shell`` that it had before ``with_shell``.
+
+    Args:
+        text: the study file.
+        path: its name, for messages.
+        former: returns the source text of the former value, for the program that stands there now.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    batch = _get(yaml_loading.nodes(text, path), "batch")
+    shell = _get(batch, "shell")
+    if shell is None or not wrapped_script.program(f"#!{shell.value}"):
+        return text
+    start, end = shell.start_mark.index, shell.end_mark.index
+    added = _ADDED.format(shell.value)
+    at = end - len(added)
+    if text[at:end] != added:
+        return text[:start] + former(shell.value) + text[end:]
+    alone = f"batch: {{{added}}}"
+    if text[at - 8 : end + 1] == alone:
+        return (
+            text[: at - 8] + text[end + 1 + len(newline) :]
+            if text.endswith("\n")
+            else text[: at - 8 - len(newline)]
+        )
+    if batch.flow_style:
+        return text[:at] + text[end:].removeprefix(_NEXT)
+    return text[:at] + text[end:].removeprefix(newline).lstrip(" ")
 
 
 def _block(text: str, command: Command) -> tuple[int, int, int]:
@@ -128,31 +195,23 @@ def _block(text: str, command: Command) -> tuple[int, int, int]:
     return head, last, indent
 
 
-def _into_literal(
-    text: str, command: Command, call: script_wrapping.TaskCall, interpreter: str, newline: str
-) -> str:
-    head, last, indent = _block(text, command)
-    before, after = script_wrapping.around(call, command.value, interpreter=interpreter)
-    margin = " " * indent
-    body = text[head:last]
-    closing = newline.join(margin + line for line in after)
-    if body.endswith("\n"):
-        closing += newline
-    else:
-        body += newline
-    opening = "".join(margin + line + newline for line in before)
-    return text[:head] + opening + body + closing + text[last:]
+def _into_literal(text: str, command: Command, line: str, newline: str) -> str:
+    _, last, indent = _block(text, command)
+    added = " " * indent + line
+    if text[:last].endswith("\n"):
+        return text[:last] + added + newline + text[last:]
+    return text[:last] + newline + added + text[last:]
 
 
-def _as_literal(
-    text: str, command: Command, call: script_wrapping.TaskCall, interpreter: str, newline: str
-) -> str:
+def _as_literal(text: str, command: Command, line: str, newline: str) -> str:
     end = command.end
     if command.style in ("|", ">"):
         _, end, _ = _block(text, command)
         end = len(text[:end].rstrip("\r\n"))
-    source = text[command.start : end]
-    wrapped = script_wrapping.wrap(call, command.value, interpreter=interpreter, was=source)
+    # A dollar sign would be a token of the workflow manager, even in a comment.
+    was = _WAS + json.dumps(text[command.start : end], ensure_ascii=True).replace("$", "\\u0024")
+    value = command.value if command.value.endswith("\n") else f"{command.value}\n"
+    wrapped = f"{value}{was}\n{line}\n"
     if command.flow or _UNPRINTABLE & set(command.value):
         return text[: command.start] + json.dumps(wrapped) + text[end:]
     stop = text.find("\n", end)
@@ -164,25 +223,33 @@ def _as_literal(
 
 
 def _out(text: str, command: Command) -> str:
-    inner, source = script_wrapping.unwrap(command.value)
+    inner, source = plain_command(command.value)
     if command.style == '"':
         return text[: command.start] + (source or json.dumps(inner)) + text[command.end :]
     head, last, _ = _block(text, command)
     lines = text[head:last].splitlines(keepends=True)
-    found = script_wrapping.extent([line.strip() for line in lines])
-    assert found is not None
-    begin, first, stop, past = found
     if source and _means(source, command.column) == inner.rstrip("\n"):
         rest = text[command.start + 1 : head].rstrip("\r\n")
-        tail = text[last:]
-        ending = "\n" if lines[-1].endswith("\n") else ""
-        if ending and lines[-1].endswith("\r\n"):
-            ending = "\r\n"
-        return text[: command.start] + source + rest + ending + tail
-    kept = "".join((*lines[:begin], *lines[first:stop], *lines[past:]))
-    if past == len(lines) and not lines[-1].endswith("\n"):
-        kept = kept.rstrip("\r\n")
+        ending = "\r\n" if lines[-1].endswith("\r\n") else "\n" if lines[-1].endswith("\n") else ""
+        return text[: command.start] + source + rest + ending + text[last:]
+    kept = "".join(line for line in lines if not line.lstrip(" ").startswith((wrapped_script.TASK, _WAS)))
+    if not lines[-1].endswith("\n"):
+        kept = kept.removesuffix("\n").removesuffix("\r")
     return text[:head] + kept + text[last:]
+
+
+def plain_command(value: str) -> tuple[str, str]:
+    """Return a wrapped command's former text, and the source text that was kept of it ('' for none).
+
+    Raises UsageError where that was changed.
+    """
+    lines = value.splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith((wrapped_script.TASK, _WAS))]
+    was = next((line for line in reversed(lines) if line.startswith(_WAS)), "")
+    try:
+        return "".join(kept), msgspec.json.decode(was.removeprefix(_WAS), type=str) if was else ""
+    except msgspec.DecodeError:
+        raise UsageError("the line '#WHESL was:' was changed", hint="restore the original file") from None
 
 
 def _means(source: str, column: int) -> str | None:
@@ -213,6 +280,11 @@ def _plain(text: str) -> Any:
     A block's final line breaks are no part of the command.
     """
     document = yaml_loading.values(text, "")
+    batch = document.get("batch") if isinstance(document, dict) else None
+    if isinstance(batch, dict):
+        document["batch"] = {key: value for key, value in batch.items() if key != "shell"}
+    if isinstance(document, dict) and document.get("batch") == {}:
+        del document["batch"]
     for step in _steps(document):
         run = dict(step["run"])
         step["run"] = run
@@ -220,11 +292,11 @@ def _plain(text: str) -> Any:
             value = run.get(key)
             if not isinstance(value, str):
                 continue
-            said = script_wrapping.read_wrapped(value)
-            if said is not None:
-                value, _ = script_wrapping.unwrap(value)
-                if said.step != step.get("name") or script_wrapping.is_wrapped(value):
-                    raise UsageError("wrapped twice or for another step")
+            words = wrapped_script.task_words(value)
+            if words:
+                value, _ = plain_command(value)
+                if ("--step", str(step.get("name"))) not in itertools.pairwise(words):
+                    raise UsageError("wrapped for another step")
             run[key] = value.rstrip("\n")
     return document
 

@@ -65,13 +65,9 @@ class Maestro:
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a study with every step's ``cmd`` and ``restart`` wrapped."""
-        plain = command_wrapping.unwrap_commands(text, str(path))
+        plain = self.undo(text, path)
         found = study.parse(plain, str(path))
-        if not script_wrapping.is_shell(found.shell):
-            raise UsageError(
-                f"{path}: batch.shell is '{found.shell}', in which a wrapped command cannot be written",
-                hint="use /bin/bash as batch.shell and call the other shell inside the steps",
-            )
+        programs: list[script_wrapping.Program] = []
         expansion = expand(found, found.output_root())
         _check_labels(found)
         notices: list[str] = []
@@ -91,13 +87,27 @@ class Maestro:
                 )
             return calls[name]
 
+        def program(source: str) -> str:
+            line = f"#!{found.shell}"
+            made = script_wrapping.program_for(options.call(""), line, str(path), options.place, was=source)
+            programs.append(made)
+            return script_wrapping.wrap(line, made).removeprefix("#!")
+
+        named = command_wrapping.wrap_commands(moved, str(path), call)
         return Fluxified(
-            text=command_wrapping.wrap_commands(moved, str(path), call, found.shell), notices=tuple(notices)
+            text=command_wrapping.with_shell(named, str(path), program),
+            programs=tuple(programs),
+            notices=tuple(notices),
         )
 
     def undo(self, text: str, path: Path) -> str:
         """Return a wrapped study as it was."""
-        return command_wrapping.unwrap_commands(text, str(path))
+        plain = command_wrapping.unwrap_commands(text, str(path))
+
+        def former(shell: str) -> str:
+            return script_wrapping.former_line(shell.split()[0], str(path))
+
+        return command_wrapping.without_shell(plain, str(path), former)
 
     def check(self, plan: RunPlan) -> None:
         """Refuse a study for another resource manager, or a directory of which Maestro makes two words."""
@@ -142,10 +152,11 @@ def _call(
         step.name,
         # The labels are those that Maestro joins to the name of each combination.
         instance=".".join(f"$({key}.label)" for key in expansion.parameters[step.name]),
-        workspace='"$(WORKSPACE)"',
+        workspace="$(WORKSPACE)",
         nodes=str(nodes),
         spares=spares,
         tasks=_tasks(step, found),
+        keeps=step.scheduled and step.name in options.keeps,
     )
 
 
@@ -163,10 +174,10 @@ def _tasks(step: study.StudyStep, found: study.Study) -> str:
 def _check_labels(found: study.Study) -> None:
     for parameter in found.parameters:
         for label in parameter.labels:
-            if "'" in label or "\n" in label:
+            if "\t" in label or "\n" in label:
                 raise UsageError(
                     f"{found.path}: label {label!r} of parameter '{parameter.key}' cannot stand in a command",
-                    hint="leave quotation marks and line breaks out of labels",
+                    hint="leave tabs and line breaks out of labels",
                 )
 
 

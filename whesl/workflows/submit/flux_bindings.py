@@ -26,7 +26,7 @@ import sys
 
 _HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _COMMAND = {command}
-_MARKER = "#WHESL begin "
+_MARKER = "/@whesl/"
 
 
 def _is_wrapped(jobspec):
@@ -35,7 +35,7 @@ def _is_wrapped(jobspec):
     for word in jobspec.tasks[0]["command"]:
         try:
             with open(os.path.join(jobspec.cwd or "", word), encoding="utf-8", errors="replace") as script:
-                if any(line.startswith(_MARKER) for line in script):
+                if _MARKER in script.readline(4096):
                     return True
         except (OSError, ValueError):
             pass

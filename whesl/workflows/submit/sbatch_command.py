@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+import msgspec
 
 from whesl import rjms
 from whesl.model import file_retry
@@ -19,7 +21,7 @@ from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_ALLOWE
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import script_wrapping
-from whesl.workflows.submit import bad_nodes_file, once, submit_with_fallbacks
+from whesl.workflows.submit import bad_nodes_file, file_in_place, once, submit_with_fallbacks
 from whesl.workflows.submit.sbatch_options import Call, parse_call
 from whesl.workflows.submit.sbatch_rewriting import Rewritten, original_comment, rewrite
 
@@ -42,10 +44,13 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     call = parse_call(arguments)
     try:
         script = Path(call.script)
-        text = file_retry.retried(lambda: script.read_text(errors="replace")) if call.script else ""
-        wrapped = script_wrapping.read_wrapped(text) if text else None
-    except (OSError, UsageError):
+        text = os.fsdecode(file_retry.retried(script.read_bytes)) if call.script else ""
+        wrapped = script_wrapping.read_wrapped(text, call.script) if text else None
+    except OSError:
         wrapped = None
+    except UsageError as error:
+        print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
+        return 1
     if wrapped is None or call.last("test-only") is not None or call.last("wrap") is not None:
         os.execve(real, ["sbatch", *arguments], environment)  # noqa: S606 - no shell is what we want
     try:
@@ -83,7 +88,7 @@ def _submit(
                 GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
                 REQUEUE_ALLOWED: f"{wrapped.workflow}/{wrapped.step}" if wish.requeue else "",
             }
-            return _call(real, wish.words, {**environment, **said_inside})
+            return _call(real, wish.words, {**environment, **said_inside}, _place(call, wrapped))
 
         return submit_with_fallbacks.submit(
             wrapped,
@@ -121,7 +126,7 @@ def _impossible(real: str, words: Sequence[str], environment: Mapping[str, str])
 
 
 def _sbatch(
-    real: str, words: Sequence[str], environment: Mapping[str, str]
+    real: str, words: Sequence[str], environment: Mapping[str, str], before: Callable[[], None] | None = None
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["sbatch", *words],
@@ -133,13 +138,50 @@ def _sbatch(
         errors="replace",
         timeout=_TIMEOUT,
         check=False,
+        preexec_fn=before,
     )
 
 
-def _call(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
+class _Place(msgspec.Struct, frozen=True):
+    """A wrapped copy of a user's script, and the script."""
+
+    task: str
+    copy: str
+    script: str
+
+    def put(self) -> None:
+        """Show the copy in the script's place."""
+        file_in_place.put(self.copy, self.script)
+
+
+def _place(call: Call, wrapped: script_wrapping.WrappedScript) -> _Place | None:
+    return _Place(wrapped.task, call.script, wrapped.source) if wrapped.source else None
+
+
+def _in_place(
+    real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place
+) -> subprocess.CompletedProcess[str]:
+    """Run the real sbatch where it sees the copy in the script's place, or else on the copy, and say so."""
+    try:
+        return _sbatch(real, words, environment, place.put)
+    except subprocess.TimeoutExpired:
+        raise
+    except subprocess.SubprocessError:  # all that is said of an error between fork and exec
+        print(  # noqa: T201 - it stands in for a command
+            f"whesl: {place.task}: this system lets users mount nothing, so the scheduler calls the job's"
+            f" command {place.copy}; a script that looks there for the files beside it finds none",
+            file=sys.stderr,
+        )
+        at = words.index(place.script)
+        return _sbatch(real, [*words[:at], place.copy, *words[at + 1 :]], environment)
+
+
+def _call(real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place | None) -> str:
     """Run the real sbatch and return the job's id; raises as the port's ``submit`` does."""
     try:
-        result = _sbatch(real, words, environment)
+        result = (
+            _sbatch(real, words, environment) if place is None else _in_place(real, words, environment, place)
+        )
     except subprocess.TimeoutExpired:
         raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
     if result.returncode != 0:

@@ -13,12 +13,18 @@ from whesl.rjms.slurm.option_tables import JOB, LATER_JOB, LATER_SBATCH, SBATCH
 # A site's own options (SPANK plugins) mostly have a value.
 _SBATCH = Table(JOB + SBATCH, later=LATER_JOB + LATER_SBATCH, stranger="=")
 
+# What stands alone in a script's line between the components of a heterogeneous job.
+SEPARATORS = ("hetjob", "packjob")
+
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of sbatch: options in order (long name, value or None), script and its arguments."""
+    """One call of sbatch: options in order (long name, value or None), script and its arguments.
+
+    ``words`` are those before the script, for each component of a heterogeneous job.
+    """
 
     options: tuple[tuple[str, str | None], ...]
-    words: tuple[str, ...]
+    words: tuple[tuple[str, ...], ...]
     script: str
     arguments: tuple[str, ...]
 
@@ -29,17 +35,22 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_call(arguments: Sequence[str]) -> Call:
-    """Return what the words after ``sbatch`` mean; ``words`` are those before the script, as given.
+    """Return what the words after ``sbatch`` mean; components of a heterogeneous job stand between colons.
 
     Words that are not understood are kept in ``words``, so nothing of the caller's is lost.
     """
-    line = parse(arguments, _SBATCH)
-    rest = line.rest[1:] if line.rest[:1] == ("--",) else line.rest
+    options: list[tuple[str, str | None]] = []
+    words: list[tuple[str, ...]] = []
+    rest = tuple(arguments)
+    while not words or rest[:1] == (":",):
+        rest = rest[1:] if words else rest
+        line = parse(rest, _SBATCH)
+        options += [(option.name, option.value) for option in line.options]
+        words.append(rest[: len(rest) - len(line.rest)])
+        rest = line.rest
+    rest = rest[1:] if rest[:1] == ("--",) else rest
     return Call(
-        options=tuple((option.name, option.value) for option in line.options),
-        words=tuple(arguments[: len(arguments) - len(line.rest)]),
-        script=rest[0] if rest else "",
-        arguments=rest[1:],
+        options=tuple(options), words=tuple(words), script=rest[0] if rest else "", arguments=rest[1:]
     )
 
 
@@ -53,6 +64,7 @@ def parse_header(text: str) -> tuple[tuple[str, str | None], ...]:
             except ValueError:
                 continue
             found += parse_call(words).options
+            found += [(word, None) for word in words[:1] if word in SEPARATORS]
     return tuple(found)
 
 

@@ -9,10 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from whesl.workflows.script_wrapping import WrappedScript
-from whesl.workflows.submit.sbatch_options import Call, parse_header
-
-# The value of SBATCH_NO_REQUEUE where it is not the user's (sbatch looks only whether it is set).
-OURS = "whesl"
+from whesl.workflows.submit.sbatch_options import SEPARATORS, Call, parse_header
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,7 +17,7 @@ class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
 
     ``spares`` is the number of spare nodes that were asked for; it may be less than the script's own
     number when the call does not say how many nodes the job needs. ``requeue``: the scheduler may run the job
-    again by itself as long as nothing of it has been heard.
+    again by itself as long as nothing of it has been heard, which its user has not asked for.
     """
 
     words: tuple[str, ...]
@@ -40,10 +37,11 @@ def rewrite(
     avoid: Sequence[str] = (),
     exists: Callable[[str], bool] = lambda _: True,
 ) -> Rewritten:
-    """Return the call with ``--no-kill --requeue``, the comment, and nodes for the spares.
+    """Return the call with the comment, and with what the task's rules need.
 
-    A node may be lost before the isolator on it has been heard: then nobody but Slurm knows that the job has
-    to run again, and it does so for ``--requeue`` alone. Who asked for ``--no-requeue`` keeps that.
+    ``--no-kill`` where the rules act on lost nodes: any other job ends as without WHESL, when it loses one.
+    ``--requeue`` where its user has said nothing of that: a node may be lost before the isolator on it has
+    been heard, and then nobody but Slurm knows that the job has to run again. What its user has said stays.
 
     Precedence is sbatch's own: command line, then ``SBATCH_*``/``SLURM_*`` variables, then the script.
     With spares, ``--nodes=N`` becomes N + k and everything that counts over the whole job (``--ntasks``,
@@ -63,9 +61,12 @@ def rewrite(
         exists: whether there is a file of that path now, by sbatch's working directory.
     """
     asked = _effective(call, script_text, environment or {})
-    words = list(call.words)
-    requeue = not wrapped.observe and _may_requeue(call, script_text, environment or {})
-    words += ["--no-kill", "--requeue" if requeue else "--no-requeue", f"--comment={comment}"]
+    words = [f"--comment={comment}"]
+    if wrapped.keeps:
+        words.append("--no-kill")
+    requeue = not wrapped.observe and not _requeue_said(call, script_text, environment or {})
+    if requeue:
+        words.append("--requeue")
     if requeue and _keeps_output(asked, environment or {}, exists):
         words.append("--open-mode=append")
     notices: list[str] = []
@@ -74,7 +75,7 @@ def rewrite(
     count = wrapped.spares if spares else 0
     if count:
         grown = _grow(asked, count)
-        if "hetjob" in asked or "packjob" in asked or ":" in call.words:
+        if len(call.words) > 1 or any(word in asked for word in SEPARATORS):
             why, grown = "a heterogeneous job's components keep their nodes", None
         elif grown is None:
             why = "the script does not say how many nodes it needs (--nodes)"
@@ -87,9 +88,12 @@ def rewrite(
             count = 0
         else:
             words += grown
-    if call.script:
-        words += ["--", call.script] if call.script.startswith("-") else [call.script]
-    return Rewritten(words=(*words, *call.arguments), spares=count, requeue=requeue, notices=tuple(notices))
+    given = [*call.words[0], *words]
+    for component in call.words[1:]:
+        given += [":", *component, *words]
+    script = wrapped.source or call.script
+    given += ["--", script] if script.startswith("-") else [script]
+    return Rewritten(words=(*given, *call.arguments), spares=count, requeue=requeue, notices=tuple(notices))
 
 
 def original_comment(call: Call, script_text: str) -> str:
@@ -101,16 +105,11 @@ def original_comment(call: Call, script_text: str) -> str:
     return found[-1] if found else ""
 
 
-def _may_requeue(call: Call, script_text: str, environment: Mapping[str, str]) -> bool:
-    """Whether the user has not asked that the job be never run again; each word overrides those before it."""
-    words = [name for name, _ in parse_header(script_text)]
-    if environment.get("SBATCH_NO_REQUEUE", OURS) != OURS:
-        words.append("no-requeue")
-    elif "SBATCH_REQUEUE" in environment:
-        words.append("requeue")
-    words += [name for name, _ in call.options]
-    said = [word for word in words if word in ("requeue", "no-requeue")]
-    return said[-1:] != ["no-requeue"]
+def _requeue_said(call: Call, script_text: str, environment: Mapping[str, str]) -> bool:
+    """Whether the user has said that the job may be run again, or that it may not."""
+    words = [name for name, _ in (*parse_header(script_text), *call.options)]
+    said = "requeue" in words or "no-requeue" in words
+    return said or "SBATCH_NO_REQUEUE" in environment or "SBATCH_REQUEUE" in environment
 
 
 def _keeps_output(
