@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz.harness import Harness, text_of
@@ -13,53 +17,60 @@ from whesl.workflows.batch.manager import Batch
 from whesl.workflows.maestro import study
 from whesl.workflows.maestro.expand import expand
 from whesl.workflows.maestro.manager import Maestro
-from whesl.workflows.port import FluxifyOptions
+from whesl.workflows.port import Fluxified, FluxifyOptions
 from whesl.workflows.submit import flux_directives, jobspec, once, sbatch_options
 
-_OPTIONS = FluxifyOptions(workflow="w", spec="/rules.esl", home="/home", program=("whesl",))
+_PLACE = tempfile.TemporaryDirectory(prefix="w")
+_OPTIONS = FluxifyOptions(
+    workflow="w", spec="/rules.esl", home="/home", program=("whesl",), place=_PLACE.name
+)
+
+
+@contextlib.contextmanager
+def _written(fluxified: Fluxified) -> Iterator[str]:
+    """Write the programs that a wrapped text names, and remove them afterwards."""
+    for program in fluxified.programs:
+        program.write()
+    try:
+        yield fluxified.text
+    finally:
+        for program in fluxified.programs:
+            shutil.rmtree(Path(program.path).parent)
 
 
 def maestro(data: bytes) -> None:
     """Read a study, expand it, wrap its commands, and take them out again."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return  # refused by ``load``
+    text = os.fsdecode(data)
     study.looks_like_study(text)
     with contextlib.suppress(WheslError):
         found = study.parse(text, "study.yaml")
         for task in expand(found, "/root/of").tasks:
             assert task.name
     try:
-        wrapped = Maestro().fluxify(text, Path("/w/study.yaml"), _OPTIONS).text
+        made = Maestro().fluxify(text, Path("/w/study.yaml"), _OPTIONS)
     except WheslError:
         return
-    if not script_wrapping.is_wrapped(text) and "WHESL" not in text:
-        assert Maestro().undo(wrapped, Path("/w/study.yaml")) == text
+    if "WHESL" not in text and "@whesl" not in text:
+        with _written(made) as wrapped:
+            assert Maestro().undo(wrapped, Path("/w/study.yaml")) == text
 
 
 def batch(data: bytes) -> None:
     """Read a batch script, wrap it, read what is wrapped, and take it out again."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return
+    text = os.fsdecode(data)
     flux_directives.parse(text)
     sbatch_options.parse_header(text)
     try:
         scripts.parse_script(text, Path("/w/job.sh"))
-        wrapped = Batch().fluxify(text, Path("/w/job.sh"), _OPTIONS).text
+        made = Batch().fluxify(text, Path("/w/job.sh"), _OPTIONS)
         script_wrapping.read_wrapped(text)
     except WheslError:
         return
-    if "WHESL" in text:
-        return  # our own marks in somebody's text
-    if len(text.splitlines()) != len(text.removesuffix("\n").split("\n")) or "\r" in text:
-        return  # line ends that a shell does not know: what is taken out may differ in them
-    known = script_wrapping.read_wrapped(wrapped)
-    assert known is not None
-    assert known.workflow == "w"
-    assert Batch().undo(wrapped, Path("/w/job.sh")) == text
+    with _written(made) as wrapped:
+        known = script_wrapping.read_wrapped(wrapped)
+        assert known is not None
+        assert "WHESL" in text or known.workflow == "w"
+        assert Batch().undo(wrapped, Path("/w/job.sh")) == text
 
 
 def submission(data: bytes) -> None:
@@ -112,9 +123,8 @@ HARNESSES = (
             "#SBATCH --array=0-5:2%3\n",
             "#flux: -N4 --job-name=a\n",
             '# flux: --conf="""\n',
-            "#WHESL begin\n",
-            "#WHESL end\n",
-            "#WHESL was: ",
+            "#!/w/@whesl/0123456789/sh -e\n",
+            "#WHESL\t--step\ts\t",
             "exit 1\n",
             "\r\n",
         ),

@@ -23,7 +23,6 @@ from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job
 from whesl.locking import takeover_lock
 from whesl.model.configuration_changes import Configuration
-from whesl.model.errors import UsageError
 from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_ALLOWED
 
 RULES = """\
@@ -205,16 +204,6 @@ def test_whatever_is_unusual_goes_the_long_way(place: Place, unusual: Callable[[
     after = place.files(str(place.tasks)) if place.tasks.exists() else {}
     assert {name for name in after if name.endswith(".json")} == {n for n in before if n.endswith(".json")}
     assert place.started == []
-
-
-def test_a_script_that_is_no_text_is_refused(place: Place) -> None:
-    (place.path / "script").write_bytes(b"#!/bin/sh\n# \xe9t\xe9\n")
-    read = options.read(["--script", "script"])
-    assert read is not None
-    with pytest.raises(UsageError, match="the script script cannot be read"):
-        fast_path.prepare(read)
-    assert place.started == []
-    assert not list(place.tasks.rglob("job.json"))
 
 
 def test_the_configuration_that_nobody_has_changed() -> None:

@@ -20,7 +20,7 @@ from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core import machine
 from whesl.isolator.core.events_and_commands import StartAttempt, Started
 from whesl.isolator.core.task_setup import Setup, split, token
-from whesl.isolator.launch import attempt_runner, first_attempt, keeper
+from whesl.isolator.launch import first_attempt, keeper
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
@@ -65,8 +65,7 @@ def job(tmp_path: Path, script: str, **changes: object) -> Job:
     setup = Setup(task=TASK, workflow="exec", coordinator=False, claim="c", nodes=("here",), salt=salt)
     return Job(
         setup=msgspec.structs.replace(setup, **changes),
-        script=script,
-        interpreter=attempt_runner.interpreter(script),
+        command=("/bin/bash", "-c", script),
         workdir=str(tmp_path),
         stdin=os.devnull,
         stdout=taskdir.Stream(str(tmp_path / "out")),

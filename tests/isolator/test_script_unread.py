@@ -4,78 +4,55 @@ from __future__ import annotations
 
 import errno
 import subprocess
-from collections.abc import Callable, Sequence
-from pathlib import Path
+import sys
+from collections.abc import Callable
 
-import pytest
-
-from whesl.isolator.launch import attempt_runner
-from whesl.isolator.launch.attempt_runner import interpreter, whole
-from whesl.rjms.step_refusal import refusal
+from tests.isolator.bench import Bench, bench
+from whesl.model import file_retry
 from whesl.testing.nfsbed import NfsBed
 
-SHELLS = ("/bin/sh", "/bin/bash", "/usr/bin/env bash", "/bin/bash -e")
-BODY = """\
-say() { echo "$# $1 of ${0##*/} with $(cat)"; }
-cat <<EOT
-here
-EOT
-say "$@" # $(no command)
-[ -z "${whesl_text-}${whesl_tries-}" ] && echo tidy
-exit 7
+__all__ = ["bench"]
+
+_READ = """\
+import sys
+from whesl.cli.launch import fast_exec
+from whesl.model import file_retry
+file_retry.LIMIT = float(sys.argv[1])
+file_retry.retried.__defaults__ = (file_retry.LIMIT,)
+print(len(fast_exec.told(["--script-word", "1", "--", "/bin/bash", sys.argv[2]])))
 """
 
 
-def run(script: Path, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    command: Sequence[str] = (*whole(interpreter(script.read_text())), str(script), *words)
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_sees_what_it_always_does(tmp_path: Path, shell: str) -> None:
-    script = tmp_path / "script"
-    script.write_text(f"#!{shell}\n{BODY}")
-    done = run(script, "a b", "c", given="input")
-    assert done.stdout == "here\n2 a b of script with input\ntidy\n"
-    assert (done.returncode, done.stderr) == (7, "")
-
-
-def test_a_script_of_bash_has_a_name_and_a_descriptor_less(tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text('#!/bin/bash\nset -u\necho "${BASH_SOURCE[0]}"\n[ ! -e /proc/self/fd/9 ]\n')
-    done = run(script)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "/dev/fd/9\n", "")
-
-
-def unread(bed: NfsBed, shell: str, rate: float, times: int) -> list[subprocess.CompletedProcess[str]]:
+def unread(bed: NfsBed, rate: float, times: int, limit: float) -> list[subprocess.CompletedProcess[str]]:
     place = bed.at("login") / "attempt-1"
     place.mkdir(exist_ok=True)
     script = place / "script"
-    text = f"#!{shell}\n" + "# comment\n" * 3000 + "exit 7\n"
     bed.change("login", error_rate=0.0)
-    script.write_text(text)
+    script.write_text("#!/bin/bash\n" + "# comment\n" * 3000 + "exit 7\n")
     bed.change("login", error=errno.ESTALE, error_rate=rate, operations=("getattr", "open", "read"))
-    command = (*whole(interpreter(text)), str(script))
+    command = [sys.executable, "-c", _READ, str(limit), str(script)]
     return [subprocess.run(command, capture_output=True, text=True, check=False) for _ in range(times)]
 
 
-@pytest.mark.parametrize("shell", SHELLS[:2])
-def test_a_script_that_cannot_be_read_has_not_succeeded(
-    nfs_bed: Callable[..., NfsBed], monkeypatch: pytest.MonkeyPatch, shell: str
-) -> None:
-    """Shells took an error for the script's end; bash also sourced the part that could be read."""
-    bed = nfs_bed("login", attributes=0.0, absences=0.0)
-    monkeypatch.setattr(attempt_runner, "_TRIES", 0)
-    ended = unread(bed, shell, 0.15, 60)
-    assert {done.returncode for done in ended} == {7, 126}
-    said = [done.stderr for done in ended if done.returncode == 126]
-    assert all(not text or refusal(text.splitlines()) for text in said)  # the last look may have succeeded
+def test_a_script_that_cannot_be_read_is_not_begun(nfs_bed: Callable[..., NfsBed]) -> None:
+    """Shells took an error for the script's end; bash also ran the part that could be read."""
+    ended = unread(nfs_bed("login", attributes=0.0, absences=0.0), 0.1, 40, 0.0)
+    assert {done.returncode for done in ended} == {0, 126}
+    assert all("cannot be read: Stale file handle" in done.stderr for done in ended if done.returncode)
 
 
-@pytest.mark.parametrize("shell", SHELLS[:2])
-def test_a_script_is_read_again_while_its_file_system_refuses(
-    nfs_bed: Callable[..., NfsBed], shell: str
-) -> None:
+def test_a_script_is_read_again_while_its_file_system_refuses(nfs_bed: Callable[..., NfsBed]) -> None:
     """One ESTALE had failed the first attempt of a task, with 126."""
-    ended = unread(nfs_bed("login", attributes=0.0, absences=0.0), shell, 0.1, 20)
-    assert {(done.returncode, done.stderr) for done in ended} == {(7, "")}
+    ended = unread(nfs_bed("login", attributes=0.0, absences=0.0), 0.2, 10, file_retry.LIMIT)
+    assert {(done.returncode, done.stdout) for done in ended} == {(0, "5\n")}
+
+
+def test_a_script_has_its_own_name_and_lines(bench: Bench) -> None:
+    script = bench.place / "a script"
+    script.write_bytes(
+        b'#!/bin/bash\n# caf\xe9\necho "$0 $BASH_SOURCE $LINENO $1"\nno-such-program\nexit 5\n'
+    )
+    code, out, err = bench.run("b c", options=("--script", str(script)))
+    assert code == 5
+    assert out == f"{script} {script} 3 b c\n"
+    assert f"{script}: line 4: no-such-program" in err

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import stat
+import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,16 @@ from msgspec.structs import replace
 
 from whesl.model.errors import UsageError
 from whesl.workflows import manager, recognise, script_wrapping
-from whesl.workflows.port import FluxifyOptions
+from whesl.workflows.maestro import command_wrapping
+from whesl.workflows.port import Fluxified, FluxifyOptions, text_of
 
+PLACE = tempfile.TemporaryDirectory(prefix="w")
 OPTIONS = FluxifyOptions(
-    program=("/opt/whesl/bin/whesl",), workflow="w", spec="/home/u/rules.esl", home="/home/u/h"
+    program=("/opt/whesl/bin/whesl",),
+    workflow="w",
+    spec="/home/u/rules.esl",
+    home="/home/u/h",
+    place=PLACE.name,
 )
 MAESTRO = manager("maestro")
 BATCH = manager("batch")
@@ -79,7 +85,14 @@ global.parameters:
 
 
 def fluxify(text: str, options: FluxifyOptions = OPTIONS, path: str = "/s/study.yaml") -> str:
-    return MAESTRO.fluxify(text, Path(path), options).text
+    return written(MAESTRO.fluxify(text, Path(path), options))
+
+
+def written(made: Fluxified) -> str:
+    """Return a wrapped text; the programs that it names stand where they have to."""
+    for program in made.programs:
+        program.write()
+    return made.text
 
 
 @pytest.mark.parametrize("text", [STUDY, STUDY.rstrip("\n"), STUDY.replace("\n", "\r\n")])
@@ -92,7 +105,8 @@ def test_there_and_back(text: str) -> None:
 
 def test_only_lines_are_added_around_blocks() -> None:
     wrapped = fluxify(STUDY).splitlines()
-    kept = [line for line in STUDY.splitlines() if "cmd: '" not in line and "{name: flow" not in line]
+    changed = ("cmd: '", "{name: flow", "batch: {")
+    kept = [line for line in STUDY.splitlines() if not any(text in line for text in changed)]
     ordered = iter(wrapped)
     for line in kept[: kept.index("      cmd: echo foo")]:
         assert line in ordered, line
@@ -101,7 +115,7 @@ def test_only_lines_are_added_around_blocks() -> None:
 def test_what_a_step_runs() -> None:
     study = yaml.safe_load(fluxify(STUDY, replace(OPTIONS, spares={"literal": 2, "quoted": 1})))
     by_name = {step["name"]: step["run"] for step in study["study"]}
-    said = script_wrapping.read_wrapped(by_name["literal"]["cmd"])
+    said = script_wrapping.read_wrapped(f"#!{study['batch']['shell']}\n\n{by_name['literal']['cmd']}")
     assert said is not None
     assert (said.workflow, said.step, said.nodes, said.spares, said.home) == (
         "w",
@@ -110,9 +124,9 @@ def test_what_a_step_runs() -> None:
         2,
         "/home/u/h",
     )
-    assert "--instance '$(SIZE.label)'" in by_name["literal"]["cmd"]
-    assert "--nodes '$(NODES)'" in by_name["quoted"]["cmd"]
-    assert "--instance '$(SIZE.label)'" in by_name["plain"]["cmd"], "inherited through depends"
+    assert "--instance\t$(SIZE.label)" in by_name["literal"]["cmd"]
+    assert "--nodes\t$(NODES)" in by_name["quoted"]["cmd"]
+    assert "--instance\t$(SIZE.label)" in by_name["plain"]["cmd"], "inherited through depends"
     assert "--instance" not in by_name["flow"]["cmd"]
     assert by_name["quoted"]["cmd"].count("$(LAUNCHER)") == 1, "Maestro adds up every launcher token"
 
@@ -149,8 +163,8 @@ def test_the_directory_of_the_study_stays_known(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("cmd: 'q ''u'' $(LAUNCHER)[1n, 2p]'", "cmd: *shared", "without YAML aliases"),
-        ("batch: {type: slurm,", "batch: {shell: /bin/tcsh, type: slurm,", "tcsh"),
-        ("label: SIZE.%%", 'label: "it\'s %%"', "label"),
+        ("label: SIZE.%%", 'label: "a\\t%%"', "label"),
+        ("batch: {type: slurm,", "batch: {shell: bash, type: slurm,", "whole path"),
     ],
 )
 def test_what_cannot_be_wrapped_is_refused(old: str, new: str, message: str) -> None:
@@ -160,15 +174,40 @@ def test_what_cannot_be_wrapped_is_refused(old: str, new: str, message: str) -> 
 
 
 def test_a_damaged_wrapping_is_not_taken_out() -> None:
-    with pytest.raises(UsageError, match="were changed"):
-        MAESTRO.undo(fluxify(STUDY).replace("#WHESL end", "#"), Path("s"))
+    with pytest.raises(UsageError, match="was changed"):
+        MAESTRO.undo(fluxify(STUDY).replace('#WHESL was: "', "#WHESL was: "), Path("s"))
+
+
+SHELLS = [
+    ("batch: {type: slurm, host: h, bank: b, queue: q}\n", ""),
+    ("batch: {type: slurm, host: h, bank: b, queue: q}", "batch: {}"),
+    ("batch: {type: slurm, host: h, bank: b, queue: q}", "batch: {shell: /bin/zsh -l, type: slurm}"),
+    ("batch: {type: slurm, host: h, bank: b, queue: q}", "batch:\n    type: slurm # a\n    host: h"),
+    ("batch: {type: slurm, host: h, bank: b, queue: q}", "batch:\n  host: h\n  shell:   '/bin/csh'  # why"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), SHELLS)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("final", [True, False])
+def test_the_shell_of_a_study_there_and_back(old: str, new: str, newline: str, final: bool) -> None:
+    assert old in STUDY
+    text = STUDY.replace(old, new)
+    text = (text if final else text.rstrip("\n")).replace("\n", newline)
+    wrapped = fluxify(text)
+    shell = yaml.safe_load(wrapped)["batch"]["shell"]
+    assert script_wrapping.is_wrapped(f"#!{shell}")
+    own = str((yaml.safe_load(text).get("batch") or {}).get("shell") or "/bin/bash")
+    program, _, argument = shell.partition(" ")
+    assert (Path(program).name, argument) == (Path(own.split()[0]).name, own.partition(" ")[2])
+    assert f" -- {own.split()[0]} " in Path(program).read_text()
+    assert fluxify(wrapped) == wrapped
+    assert MAESTRO.undo(wrapped, Path("s")) == text
 
 
 LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=12)
 BODY = st.lists(
-    st.one_of(
-        LINES, st.sampled_from(["WHESL_TASK", " WHESL_TASK", "#WHESL end", "<<'X'", "", "\ttab", "a: b # c"])
-    ),
+    st.one_of(LINES, st.sampled_from(["#WHESL", " #WHESL was", "<<'X'", "", "\ttab", "a: b # c"])),
     min_size=1,
     max_size=5,
 ).map("\n".join)
@@ -205,59 +244,12 @@ def test_any_commands_there_and_back(
     text = yaml.dump(document, Dumper=Dumper, sort_keys=False, width=width, allow_unicode=True)
     text = text if final else text.rstrip("\n")
     text = text.replace("\n", "\r\n") if crlf else text
-    if any(script_wrapping.is_wrapped(step["run"]["cmd"]) for step in yaml.safe_load(text)["study"]):
-        return
     wrapped = fluxify(text)
     for before, after in zip(yaml.safe_load(text)["study"], yaml.safe_load(wrapped)["study"], strict=True):
-        inner, _ = script_wrapping.unwrap(after["run"]["cmd"])
+        inner, _ = command_wrapping.plain_command(after["run"]["cmd"])
         assert inner.rstrip("\n") == before["run"]["cmd"].rstrip("\n")
     assert fluxify(wrapped) == wrapped
     assert MAESTRO.undo(wrapped, Path("s")) == text
-
-
-# The wrapped text as shells run it ---------------------------------------------------------------------
-
-SHELLS = [shell for shell in ("sh", "bash", "dash", "ksh", "zsh") if shutil.which(shell)]
-
-
-def fake_whesl(directory: Path, statuses: list[int]) -> Path:
-    """A program in the place of whesl: keeps its standard input, ends with one status after the other."""
-    program = directory / "whesl"
-    cases = "\n".join(f"{number}) exit {status};;" for number, status in enumerate(statuses, start=1))
-    program.write_text(
-        f"#!/bin/sh\ncat > '{directory}/script'\nfor a; do echo \"$a\"; done > '{directory}/arguments'\n"
-        f"echo x >> '{directory}/calls'\ncase $(wc -l < '{directory}/calls' | tr -d ' ') in\n{cases}\nesac\n"
-    )
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return program
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize(
-    ("statuses", "status", "calls"),
-    [([0], 0, 1), ([3], 3, 1), ([137, 0], 0, 2), ([137, 137, 5], 5, 3), ([137] * 9, 137, 5)],
-)
-@pytest.mark.parametrize("flags", [[], ["-e"], ["-eu"]])
-def test_the_loop(
-    shell: str, statuses: list[int], status: int, calls: int, flags: list[str], tmp_path: Path
-) -> None:
-    body = "echo \"$HOME\" `date` $(date) \\\n'quoted'\n\tWHESL_TASK\nWHESL_TASK\n"
-    call = script_wrapping.TaskCall(
-        program=(str(fake_whesl(tmp_path, statuses)),),
-        workflow="w",
-        step="a step",
-        spec="/x y",
-        instance="N.1",
-    )
-    script = tmp_path / "job.sh"
-    script.write_text(script_wrapping.wrap(call, body, interpreter="/bin/bash"))
-    done = subprocess.run([shell, *flags, str(script)], cwd=tmp_path, stdin=subprocess.DEVNULL, check=False)
-    assert done.returncode == status
-    assert (tmp_path / "calls").read_text().count("x") == calls
-    assert (tmp_path / "script").read_text() == "#!/bin/bash\n" + body
-    words = (tmp_path / "arguments").read_text().splitlines()
-    assert words[words.index("--step") + 1] == "a step"
-    assert words[words.index("--workspace") + 1] == str(tmp_path)
 
 
 # Batch scripts -----------------------------------------------------------------------------------------
@@ -277,12 +269,79 @@ srun ./app "$SLURM_ARRAY_TASK_ID"
 
 @pytest.mark.parametrize("text", [JOB, JOB.rstrip("\n"), JOB.replace("/bin/bash -l", "/usr/bin/env python3")])
 def test_scripts_there_and_back(text: str) -> None:
-    wrapped = BATCH.fluxify(text, Path("job.sh"), OPTIONS).text
+    wrapped = written(BATCH.fluxify(text, Path("job.sh"), OPTIONS))
     assert BATCH.fluxify(wrapped, Path("job.sh"), OPTIONS).text == wrapped
     assert BATCH.undo(wrapped, Path("job.sh")) == text
-    assert wrapped.splitlines()[1:6] == text.splitlines()[1:6]
-    assert '--instance "$SLURM_ARRAY_TASK_ID"' in wrapped
-    assert script_wrapping.is_shell(wrapped.splitlines()[0])
+    assert wrapped.split("\n")[1:] == text.split("\n")[1:], "line by line"
+    first, plain = wrapped.split("\n")[0], text.split("\n")[0]
+    program = first.removeprefix("#!").split()[0]
+    assert first.split()[1:] == plain.split()[1:], "the interpreter's own argument"
+    assert program.rsplit("/", 1)[1] == plain.split()[0].rsplit("/", 1)[1], "Perl looks for its name there"
+    assert '--instance "$SLURM_ARRAY_TASK_ID"' in Path(program).read_text()
+
+
+def test_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
+    path = tmp_path / "job.sh"
+    path.write_bytes(b"#! /bin/bash\t-u \n# caf\xe9 \x85 \x0c\r\necho \xff\x00")
+    text = text_of(path)
+    wrapped = written(BATCH.fluxify(text, path, OPTIONS))
+    assert wrapped != text
+    assert os.fsencode(BATCH.undo(wrapped, path)) == path.read_bytes()
+
+
+PROBE = """#!{shell}
+cd
+echo "$0 $# $2"
+cat
+missing-program
+exit 3
+"""
+EXECUTED = ("/bin/sh", "/bin/bash", "/bin/bash -u", "/usr/bin/env bash", "/bin/zsh")
+
+
+@pytest.mark.parametrize("shell", [shell for shell in EXECUTED if Path(shell.split()[0]).exists()])
+def test_what_the_kernel_starts_is_the_same_as_without(shell: str, tmp_path: Path) -> None:
+    """The program in the first line is told what an interpreter is: here one that does nothing else."""
+    script = tmp_path / "job.sh"
+    ended = []
+    for wrapped in (False, True):
+        text = PROBE.format(shell=shell)
+        if wrapped:
+            (tmp_path / "whesl").write_text(
+                '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done; shift\nexec "$@"\n'
+            )
+            (tmp_path / "whesl").chmod(0o700)
+            options = replace(OPTIONS, program=(str(tmp_path / "whesl"),))
+            text = written(BATCH.fluxify(text, script, options))
+        script.write_text(text)
+        script.chmod(0o700)
+        done = subprocess.run(
+            [str(script), "a", "b c"], input="in\n", capture_output=True, text=True, check=False
+        )
+        ended.append((done.returncode, done.stdout, done.stderr))
+    assert ended[0] == ended[1]
+    assert ended[0][0] == 3 and "b c" in ended[0][1] and "missing-program" in ended[0][2]
+
+
+def test_a_place_with_a_long_name_has_another_one_in_the_home_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "/home/u")
+    for place in ("/w/" + "long" * 30, "/w/with a blank"):
+        made = BATCH.fluxify(JOB, Path("job.sh"), replace(OPTIONS, place=place))
+        assert made.text.startswith("#!/home/u/.whesl/@whesl/")
+        assert len(made.text.split("\n")[0]) <= script_wrapping.LONGEST_LINE
+    monkeypatch.setenv("HOME", "/home/" + "u" * 120)
+    with pytest.raises(UsageError, match="127 bytes of a script's first line"):
+        BATCH.fluxify(JOB, Path("job.sh"), replace(OPTIONS, place="/w/" + "long" * 30))
+
+
+def test_a_wrapped_script_without_its_program_is_told(tmp_path: Path) -> None:
+    made = BATCH.fluxify(JOB, Path("job.sh"), replace(OPTIONS, place=str(tmp_path)))
+    with pytest.raises(UsageError, match="is gone, or not as WHESL made it"):
+        BATCH.undo(made.text, Path("job.sh"))
+    with pytest.raises(UsageError, match="is gone, or not as WHESL made it"):
+        script_wrapping.read_wrapped(made.text)
 
 
 def test_a_chain_of_scripts(tmp_path: Path) -> None:
@@ -314,4 +373,5 @@ def test_a_wrapped_task_is_told_the_heartbeat_limit_of_the_run() -> None:
     call = script_wrapping.TaskCall(
         program=("whesl",), workflow="w", step="s", spec="x", heartbeat_limit=12.5
     )
-    assert "--heartbeat-limit 12.5 --script -" in script_wrapping.wrap(call, "true\n", interpreter="/bin/sh")
+    made = script_wrapping.program_for(call, "#!/bin/sh", "job.sh", PLACE.name)
+    assert " --heartbeat-limit 12.5 -- /bin/sh" in made.text

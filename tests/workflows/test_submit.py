@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.workflows.wrapped import program_text, wrapped
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRecord
@@ -22,7 +23,7 @@ from whesl.workflows.prepare import run_environment
 from whesl.workflows.submit import once
 from whesl.workflows.submit.install import install
 from whesl.workflows.submit.sbatch_options import parse_call, parse_header
-from whesl.workflows.submit.sbatch_rewriting import OURS, original_comment, rewrite
+from whesl.workflows.submit.sbatch_rewriting import original_comment, rewrite
 
 HEADER = """\
 #!/bin/bash
@@ -35,7 +36,7 @@ HEADER = """\
 """
 
 
-def script(spares: int = 1, nodes: str = "2", more: str = "", task: str = "run") -> str:
+def script(spares: int = 1, nodes: str = "2", more: str = "", task: str = "run", keeps: bool = True) -> str:
     header = dict(parse_header(HEADER.format(nodes=nodes, more=more)))
     call = script_wrapping.TaskCall(
         program=("/opt/whesl",),
@@ -45,20 +46,17 @@ def script(spares: int = 1, nodes: str = "2", more: str = "", task: str = "run")
         spec="/r",
         nodes=nodes,
         spares=spares,
+        keeps=keeps,
         tasks=header.get("ntasks") or "",
         gpus=header.get("gpus") or "",
     )
-    return (
-        HEADER.format(nodes=nodes, more=more)
-        + "\n"
-        + script_wrapping.wrap(call, "srun x\n", interpreter="/bin/bash")
-    )
+    return wrapped(call, HEADER.format(nodes=nodes, more=more) + "\nsrun x\n")
 
 
 def rewritten(text: str, *arguments: str, comment: str = "whesl:w/run#1") -> list[str]:
-    wrapped = script_wrapping.read_wrapped(text)
-    assert wrapped is not None
-    return list(rewrite(parse_call([*arguments, "run.slurm.sh"]), text, wrapped, comment).words)
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
+    return list(rewrite(parse_call([*arguments, "run.slurm.sh"]), text, said, comment).words)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,8 @@ def test_command_lines(
 @given(st.lists(st.text(max_size=8), max_size=6))
 def test_no_word_of_the_caller_is_lost(words: list[str]) -> None:
     call = parse_call(words)
-    together = [*call.words, *([call.script] if call.script else []), *call.arguments]
+    given = [word for number, component in enumerate(call.words) for word in (*[":"][:number], *component)]
+    together = [*given, *([call.script] if call.script else []), *call.arguments]
     assert [word for word in words if word not in ("", "--")] == [w for w in together if w not in ("", "--")]
 
 
@@ -140,10 +139,10 @@ def test_the_output_of_a_first_run_is_kept_where_nothing_older_is_in_its_files(
     header: str, environment: dict[str, str], arguments: list[str], appended: bool
 ) -> None:
     text = script(more=header)
-    wrapped = script_wrapping.read_wrapped(text)
-    assert wrapped is not None
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
     call = parse_call([*arguments, "a.sh"])
-    result = rewrite(call, text, wrapped, "c", environment, exists=lambda name: name == "old")
+    result = rewrite(call, text, said, "c", environment, exists=lambda name: name == "old")
     assert ("--open-mode=append" in result.words) is appended
 
 
@@ -151,36 +150,61 @@ def test_the_output_of_a_first_run_is_kept_where_nothing_older_is_in_its_files(
     ("header", "environment", "arguments", "allowed"),
     [
         ("", {}, [], True),
-        ("", {"SBATCH_NO_REQUEUE": OURS}, [], True),
         ("", {"SBATCH_NO_REQUEUE": "1"}, [], False),
-        ("", {"SBATCH_NO_REQUEUE": "1"}, ["--requeue"], True),
+        ("", {"SBATCH_REQUEUE": "1"}, [], False),
+        ("", {}, ["--requeue"], False),
         ("#SBATCH --no-requeue", {}, [], False),
-        ("#SBATCH --no-requeue", {"SBATCH_REQUEUE": "1"}, [], True),
         ("#SBATCH --requeue", {}, ["--no-requeue"], False),
-        ("#SBATCH --no-requeue", {}, ["--requeue"], True),
     ],
 )
-def test_a_lost_start_is_slurm_s_unless_the_user_says_no(
+def test_a_lost_start_is_slurm_s_where_the_user_has_said_nothing(
     header: str, environment: dict[str, str], arguments: list[str], allowed: bool
 ) -> None:
     text = script(more=header)
-    wrapped = script_wrapping.read_wrapped(text)
-    assert wrapped is not None
-    result = rewrite(parse_call([*arguments, "a.sh"]), text, wrapped, "c", environment)
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
+    result = rewrite(parse_call([*arguments, "a.sh"]), text, said, "c", environment)
     assert result.requeue is allowed
-    assert [word for word in result.words if "requeue" in word][-1] == (
-        "--requeue" if allowed else "--no-requeue"
-    )
+    added = [word for word in result.words[len(arguments) :] if "requeue" in word]
+    assert added == (["--requeue"] if allowed else []), "what the user has said stays"
 
 
-def test_who_only_observes_leaves_nothing_to_slurm_that_is_not_withdrawn() -> None:
+def test_who_only_observes_asks_slurm_for_nothing() -> None:
     call = script_wrapping.TaskCall(program=("w",), workflow="w", step="s", spec="/r", observe=True)
-    text = "#!/bin/sh\n" + script_wrapping.wrap(call, "x\n", interpreter="/bin/sh")
-    wrapped = script_wrapping.read_wrapped(text)
-    assert wrapped is not None
-    result = rewrite(parse_call(["a.sh"]), text, wrapped, "c")
+    text = wrapped(call, "#!/bin/sh\nx\n")
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
+    result = rewrite(parse_call(["a.sh"]), text, said, "c")
     assert not result.requeue
-    assert "--no-requeue" in result.words
+    assert result.words == ("--comment=c", "a.sh")
+
+
+def test_a_job_is_kept_from_ending_with_a_node_only_where_a_rule_acts_on_that() -> None:
+    assert "--no-kill" in rewritten(script(keeps=True))
+    assert "--no-kill" not in rewritten(script(keeps=False))
+
+
+HETEROGENEOUS = [
+    ("#SBATCH hetjob\n#SBATCH -N1 -n1", ["-N1"]),
+    ("#SBATCH packjob\n#SBATCH -N1 -n1", []),
+    ("", ["-N1", "-n1", ":", "-N2", "-n2"]),
+]
+
+
+@pytest.mark.parametrize(("more", "arguments"), HETEROGENEOUS)
+def test_components_of_a_heterogeneous_job_get_no_nodes(more: str, arguments: list[str]) -> None:
+    text = script(1, "1", more)
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
+    result = rewrite(parse_call([*arguments, "a.sh", "word"]), text, said, "c")
+    assert result.spares == 0
+    assert "components keep their nodes" in result.notices[0]
+    added = ["--comment=c", "--no-kill", "--requeue"]
+    parts = " ".join(arguments).split(" : ") if arguments else [""]
+    assert (
+        " ".join(result.words)
+        == " : ".join(" ".join([*part.split(), *added]) for part in parts) + " a.sh word"
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,21 +232,21 @@ def test_spares(nodes: str, more: str, arguments: list[str], spares: int, expect
 def test_spares_need_a_number_of_nodes(header: str, spares: int) -> None:
     tasks = dict(parse_header(f"{header}\n")).get("ntasks") or ""
     call = script_wrapping.TaskCall(program=("w",), workflow="w", step="s", spec="/r", spares=1, tasks=tasks)
-    text = f"#!/bin/sh\n{header}\n" + script_wrapping.wrap(call, "x\n", interpreter="/bin/sh")
-    wrapped = script_wrapping.read_wrapped(text)
-    assert wrapped is not None
-    result = rewrite(parse_call(["a.sh"]), text, wrapped, "c")
+    text = wrapped(call, f"#!/bin/sh\n{header}\nx\n")
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
+    result = rewrite(parse_call(["a.sh"]), text, said, "c")
     assert result.spares == spares
     assert bool(result.notices) == (spares == 0)
 
 
 def test_numbers_that_the_script_would_not_see_corrected_are_not_scaled() -> None:
     text = script(1, "2", "#SBATCH --ntasks=8")
-    wrapped = script_wrapping.read_wrapped(text)
-    assert wrapped is not None
-    assert (wrapped.tasks, wrapped.gpus) == ("8", "")
-    assert "SLURM_NTASKS=8 SLURM_NPROCS=8 /opt/whesl exec" in text
-    result = rewrite(parse_call(["-n", "16", "a.sh"]), text, wrapped, "c")
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
+    assert (said.tasks, said.gpus) == ("8", "")
+    assert "export WHESL_KEEPS_NODES=1 SLURM_NTASKS=8 SLURM_NPROCS=8\n" in program_text(text)
+    result = rewrite(parse_call(["-n", "16", "a.sh"]), text, said, "c")
     assert result.spares == 0
     assert "not those of the script" in result.notices[0]
 
@@ -445,10 +469,10 @@ def test_what_is_not_ours_goes_to_the_real_one(tmp_path: Path) -> None:
 
 def test_nodes_to_avoid_are_added_to_those_of_the_call() -> None:
     text = script(0, "2", "#SBATCH --exclude=n07")
-    wrapped = script_wrapping.read_wrapped(text)
-    assert wrapped is not None
-    words = rewrite(parse_call(["run.sh"]), text, wrapped, "c", avoid=("n02", "n03")).words
+    said = script_wrapping.read_wrapped(text)
+    assert said is not None
+    words = rewrite(parse_call(["run.sh"]), text, said, "c", avoid=("n02", "n03")).words
     assert "--exclude=n07,n02,n03" in words
     assert not any(
-        word.startswith("--exclude") for word in rewrite(parse_call(["run.sh"]), text, wrapped, "c").words
+        word.startswith("--exclude") for word in rewrite(parse_call(["run.sh"]), text, said, "c").words
     )

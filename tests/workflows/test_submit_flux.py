@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.workflows.wrapped import wrapped
 from whesl.model.errors import UsageError
 from whesl.model.states import JobState
 from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES
@@ -36,7 +37,7 @@ def script(spares: int = 1, task: str = "run") -> str:
     call = script_wrapping.TaskCall(
         program=("/opt/whesl",), workflow="w", step=task, spec="/r", nodes="2", spares=spares
     )
-    return HEADER + "\n" + script_wrapping.wrap(call, "flux run -N2 -n4 x\n", interpreter="/bin/bash")
+    return wrapped(call, HEADER + "\nflux run -N2 -n4 x\n")
 
 
 def spec(
@@ -95,10 +96,10 @@ def test_any_other_document_is_nobodys(document: Any) -> None:
 
 
 def rewritten(given: dict[str, Any], spares: int = 1, **options: Any) -> jobspec.Rewritten:
-    wrapped = script_wrapping.read_wrapped(script(spares))
-    assert wrapped is not None
+    said = script_wrapping.read_wrapped(script(spares))
+    assert said is not None
     before = json.dumps(given)
-    result = jobspec.rewrite(given, wrapped, "w/run#1", **options)
+    result = jobspec.rewrite(given, said, "w/run#1", **options)
     assert json.dumps(given) == before, "the manager's own jobspec was changed"
     return result
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.workflows.wrapped import wrapped
 from whesl.model.workflow import BadNode
 from whesl.testing.slurmbed import SlurmBed
 from whesl.workflows import script_wrapping
 from whesl.workflows.submit import bad_nodes_file
 from whesl.workflows.submit.install import install
-from whesl.workflows.submit.sbatch_rewriting import OURS
 
 pytestmark = pytest.mark.slurm
 
@@ -36,8 +36,6 @@ class Front:
             "WHESL_HOME": str(home),
             "WHESL_PYTHON": sys.executable,
             "WHESL_RJMS": "slurm",
-            "SBATCH_NO_KILL": "set",
-            "SBATCH_NO_REQUEUE": OURS,
         }
         program = directory / "whesl"
         program.write_text(
@@ -49,7 +47,7 @@ class Front:
         )
         header = '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks=4\n#SBATCH --comment "its own words"\n'
         self.script = directory / "a_step.slurm.sh"
-        self.script.write_text(header + script_wrapping.wrap(call, "true\n", interpreter="/bin/bash"))
+        self.script.write_text(wrapped(call, f"{header}true\n"))
         self.jobs: set[str] = set()
 
     def submit(self, *options: str) -> str:
@@ -128,7 +126,7 @@ def test_a_lost_reply(front: Front, tmp_path: Path) -> None:
 
 def test_a_cluster_without_room_for_the_spare(front: Front) -> None:
     """All four nodes and a spare cannot be had: the job gets its four."""
-    text = front.script.read_text().replace("--nodes=2", "--nodes=4").replace("--nodes 2", "--nodes 4")
+    text = front.script.read_text().replace("--nodes=2", "--nodes=4")
     front.script.write_text(text)
     job = front.submit()
     assert front.record(job)["NumNodes"].split("-")[0] == "4"

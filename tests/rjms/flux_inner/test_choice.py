@@ -268,10 +268,8 @@ def test_a_wrapped_script_says_what_runs_its_steps() -> None:
             program=("whesl",), workflow="wf", step="a", spec="/s.json", inner=mode
         )
 
-    text = "#!/bin/bash\nsrun ./app\n"
-    assert "--inner" not in script_wrapping.wrap(call("auto"), text, interpreter="/bin/bash")
-    once = script_wrapping.wrap(call("slurm"), text, interpreter="/bin/bash")
-    assert " --inner slurm --script -" in once
+    assert "--inner" not in script_wrapping.program_for(call("auto"), "#!/bin/bash", "job.sh", "/w").text
+    assert " --inner slurm" in script_wrapping.program_for(call("slurm"), "#!/bin/bash", "job.sh", "/w").text
 
 
 def test_time_in_which_the_job_was_suspended_is_not_waited_for(

@@ -106,9 +106,10 @@ class Told(SlurmCommands):
 def test_whether_slurm_requeues_what_it_preempts(
     kind: str, mode: str, partition: str, requeued: bool
 ) -> None:
-    commands = Told(f"PreemptMode             = {mode}\nPreemptType             = {kind}\n", partition)
-    assert requeues_preempted(commands, "p") is requeued
-    assert requeues_preempted(commands, "") is (requeued and "REQUEUE" in mode)
+    commands = Told("", partition)
+    settings = {"PreemptMode": mode, "PreemptType": kind}
+    assert requeues_preempted(commands, settings, "p") is requeued
+    assert requeues_preempted(commands, settings, "") is (requeued and "REQUEUE" in mode)
 
 
 def test_a_job_of_several_nodes_would_run_on_without_its_script(slurm_bed: Maker, tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ _WAS = "#WHESL was: "
 # What stands for a shell where there was none: told by its quotation marks from one in another's place.
 _ADDED = "shell: '{}'"
 _NEXT = ", "
+# A whole section, where there was none: told by its blanks from one of the user's.
+_ALONE = "batch: {{ {} }}"
 # Line ends that YAML knows besides the usual ones, and what a literal block cannot hold.
 _UNPRINTABLE = frozenset("\r\x85\u2028\u2029\ufeff") | {
     chr(code) for code in range(32) if code not in (9, 10)
@@ -139,11 +141,8 @@ def with_shell(text: str, path: str, program: Callable[[str], str]) -> str:
         at, column = batch.value[0][0].start_mark.index, batch.value[0][0].start_mark.column
         result = text[:at] + added + newline + " " * column + text[at:]
     elif batch is None:
-        result = (
-            f"{text}batch: {{{added}}}{newline}"
-            if text.endswith("\n")
-            else f"{text}{newline}batch: {{{added}}}"
-        )
+        alone = _ALONE.format(added)
+        result = f"{text}{alone}{newline}" if text.endswith("\n") else f"{text}{newline}{alone}"
     else:
         result = text
     _same_but_commands(text, result, path)
@@ -168,13 +167,10 @@ def without_shell(text: str, path: str, former: Callable[[str], str]) -> str:
     at = end - len(added)
     if text[at:end] != added:
         return text[:start] + former(shell.value) + text[end:]
-    alone = f"batch: {{{added}}}"
-    if text[at - 8 : end + 1] == alone:
-        return (
-            text[: at - 8] + text[end + 1 + len(newline) :]
-            if text.endswith("\n")
-            else text[: at - 8 - len(newline)]
-        )
+    begin = _ALONE.index("{}") - 1
+    if text[at - begin : end + 2] == _ALONE.format(added):
+        before, after = text[: at - begin], text[end + 2 :]
+        return before + after.removeprefix(newline) if after else before.removesuffix(newline)
     if batch.flow_style:
         return text[:at] + text[end:].removeprefix(_NEXT)
     return text[:at] + text[end:].removeprefix(newline).lstrip(" ")
@@ -219,7 +215,9 @@ def _as_literal(text: str, command: Command, line: str, newline: str) -> str:
     margin = " " * (command.column + 2)
     lines = newline.join(margin + line if line else "" for line in wrapped.rstrip("\n").split("\n"))
     tail = "" if stop < 0 else newline + text[stop + 1 :]
-    return text[: command.start] + "|" + rest + newline + lines + tail
+    # Without a number, the first line's blanks would count as the margin.
+    header = "|2" if wrapped[0] in " \n" else "|"
+    return text[: command.start] + header + rest + newline + lines + tail
 
 
 def _out(text: str, command: Command) -> str:
@@ -229,7 +227,7 @@ def _out(text: str, command: Command) -> str:
     head, last, _ = _block(text, command)
     lines = text[head:last].splitlines(keepends=True)
     if source and _means(source, command.column) == inner.rstrip("\n"):
-        rest = text[command.start + 1 : head].rstrip("\r\n")
+        rest = text[command.start + 1 : head].removeprefix("2").rstrip("\r\n")
         ending = "\r\n" if lines[-1].endswith("\r\n") else "\n" if lines[-1].endswith("\n") else ""
         return text[: command.start] + source + rest + ending + text[last:]
     kept = "".join(line for line in lines if not line.lstrip(" ").startswith((wrapped_script.TASK, _WAS)))
