@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if given[:1] == ["exec"]:
         from whesl.cli.launch import fast_exec
 
-        given = ["exec", *fast_exec.told(given[1:])]
+        given = arguments = ["exec", *fast_exec.told(given[1:])]
         fast_exec.attempt(given[1:])
     from whesl.cli import group
 
