@@ -179,7 +179,7 @@ def test_an_unreadable_file_is_said_and_tried_again(
 
     log.write_bytes(b"secret")
     with monkeypatch.context() as patched:
-        patched.setattr(tail, "_open", denied)  # root, in containers, may open everything
+        patched.setattr(tail, "open_file", denied)  # root, in containers, may open everything
         tailer.follow(str(log))
         assert read_all(tailer) == []
         assert tailer.problems() == {str(log): "Permission denied"}

@@ -153,6 +153,13 @@ class Detectors:
                 self._start_windows(detector.exception)
         return found
 
+    def rotated(self, file: str) -> None:
+        """Forget where lines of a file stood: another one has taken its place, or it begins anew."""
+        for lines in self._used_up.values():
+            lines.pop(file, None)
+        for detector in self._detectors.values():
+            detector.rotated(file)
+
     def output(self, count: int, now: float) -> None:
         """Note that ``count`` bytes of any output were read."""
         self._advance(now)

@@ -7,8 +7,9 @@ NFS asks the server for the true size. Even with inotify each path is looked at 
 
 Rotation (another file under the path, also by a changed link): the new file is held open at once, so that
 it may be renamed in its turn; the old one is read to its end, and left only once the new one has bytes, since
-a writer that has begun the new one is done with the old. Truncation: reading starts over at 0. Not seen, like
-by every tail: a file that was truncated and grew past the old offset between two looks, and a file that
+a writer that has begun the new one is done with the old. A new file that begins with all that was read of the
+old one goes on behind that. A truncated or overwritten one is read from 0. Not seen: a file that was
+truncated and grew past the old offset between two looks, with the same first KiB as before, and a file that
 came and went between two looks.
 
 Nothing here blocks or touches what is not a regular file: a path is opened with O_PATH, judged, and only
@@ -20,7 +21,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +30,7 @@ from typing import Any
 import inotify_simple
 
 from whesl.detect.filesystem_type import REMOTE, magic_of
+from whesl.detect.followed_file import FollowedFile, Known, UnfitError, open_file
 from whesl.model import file_retry
 
 FASTEST, SLOWEST = 0.005, 0.25  # seconds between two polls
@@ -37,7 +38,6 @@ SAFETY = 1.0  # seconds between two looks at a path that inotify watches
 READ_SIZE = 1 << 20  # bytes
 SEARCH_LIMIT = 10_000  # names of a directory that are searched for a rotated file
 QUEUE_LIMIT = 16  # files held for one path
-_MARK = 32  # bytes before the offset by which a restarted tailer knows the file again
 
 # inotify(7), struct inotify_event: watch, mask, cookie, length of the name that follows. Taken apart here,
 # since a program that prints much is heard of hundreds of times a second.
@@ -63,42 +63,12 @@ class Chunk:
     rotated: bool = False
 
 
-class _UnfitError(Exception):
-    """The path is there, and cannot be followed."""
-
-
-@dataclass
-class _File:
-    """An open file and how far it was read."""
-
-    handle: int
-    identity: tuple[int, int]  # device, inode
-    offset: int = 0
-    watch: int | None = None
-
-    def read(self, size: int) -> bytes:
-        data = os.pread(self.handle, size, self.offset)
-        self.offset += len(data)
-        return data
-
-    def size(self) -> int:
-        return os.fstat(self.handle).st_size
-
-    def holds(self, offset: int, mark: bytes = b"") -> bool:
-        """Whether it reaches to ``offset`` and has ``mark`` before it. One that cannot be read is trusted."""
-        try:
-            before = os.pread(self.handle, len(mark), offset - len(mark)) if mark else b""
-            return self.size() >= offset and before == mark
-        except OSError:
-            return True
-
-
 @dataclass(eq=False)
 class _Followed:
     """A path, its files (the one that is read, then those that have taken its place), and when to look."""
 
     path: str
-    files: list[_File] = field(default_factory=list)
+    files: list[FollowedFile] = field(default_factory=list)
     fresh: bool = False  # the next chunk begins a file that is not the one before
     suspect: bool = True  # the path may lead to another file now
     more: bool = False  # the last read was full
@@ -106,9 +76,10 @@ class _Followed:
     due: float = 0.0
     problem: str = ""  # why it cannot be read now
     missed: str = ""  # what will never be read
+    known: Known | None = None  # of a file before, which was there no more when this was followed
 
     @property
-    def file(self) -> _File | None:
+    def file(self) -> FollowedFile | None:
         return self.files[0] if self.files else None
 
     @property
@@ -156,16 +127,21 @@ class Tailer:
 
         It is 0 for a file that is not there yet, or is shorter than ``offset``.
         """
+        before = self._followed.get(path)
+        last = before.files[-1] if before is not None and before.files else None
+        known = before.known if before is not None else None
+        if last is not None:
+            known = last.known(last.size())
         self.unfollow(path)
         followed = self._followed[path] = _Followed(path)
         self._open_first(followed)
         file = followed.file
         if file is None:
+            followed.known = known
             return 0
-        if offset is None:
-            file.offset = file.size()
-        elif file.holds(offset):
-            file.offset = offset
+        size = file.size()
+        if offset is None or offset <= size:
+            file.begin(size if offset is None else offset)
         return file.offset
 
     def unfollow(self, path: str) -> None:
@@ -229,23 +205,19 @@ class Tailer:
     def peek(self, path: str, room: memoryview) -> int:
         """Read what is next and return how many bytes it is; nothing is taken by that.
 
-        Returns -1 when the file cannot be read, or has become shorter than what was read of it.
+        Returns -1 when the file cannot be read, or is not as it was read.
         """
-        file = self._followed[path].files[0]
-        try:
-            count = os.preadv(file.handle, (room,), file.offset)
-            return -1 if not count and file.size() < file.offset else count
-        except OSError:
-            return -1
+        return self._followed[path].files[0].peek(room)
 
-    def skip(self, path: str, count: int) -> None:
-        """Take ``count`` bytes of what ``peek`` has seen."""
-        self._followed[path].files[0].offset += count
+    def skip(self, path: str, count: int, last: bytes) -> None:
+        """Take ``count`` bytes of what ``peek`` has seen; ``last`` are the last of them, 64 at most."""
+        self._followed[path].files[0].skip(count, last)
 
     def give_back(self, path: str, count: int) -> None:
         """Take back the last ``count`` bytes of the chunk that ``read`` gave of a path: they come again."""
         followed = self._followed[path]
-        followed.files[0].offset -= count
+        file = followed.files[0]
+        file.begin(file.offset - count)
         followed.more = True
 
     def unread(self) -> int:
@@ -264,22 +236,19 @@ class Tailer:
         states = []
         for followed in self._followed.values():
             file = followed.file
-            offset, mark = 0, b""
+            known = followed.known or Known()
             if file is not None:
-                offset = min(file.offset, (restart or {}).get(followed.path, file.offset))
-                start = max(0, offset - _MARK)
-                try:
-                    mark = os.pread(file.handle, offset - start, start)
-                except OSError:
-                    mark = b""  # unreadable now: known again by its inode alone
+                known = file.as_read(min(file.offset, (restart or {}).get(followed.path, file.offset)))
             device, inode = file.identity if file is not None else (0, 0)
             states.append(
                 {
                     "path": followed.path,
                     "device": device,
                     "inode": inode,
-                    "offset": offset,
-                    "mark": mark.hex(),
+                    "offset": known.offset,
+                    "head": known.head.hex(),
+                    "mark": known.mark.hex(),
+                    "fresh": followed.fresh,
                 }
             )
         return states
@@ -291,40 +260,42 @@ class Tailer:
         then followed by the new one. What was rotated away for good is named in ``problems``.
         """
         for state in states:
-            path, offset = str(state["path"]), int(state["offset"])
-            identity, mark = (int(state["device"]), int(state["inode"])), bytes.fromhex(state["mark"])
+            path, identity = str(state["path"]), (int(state["device"]), int(state["inode"]))
+            head, mark = (bytes.fromhex(state[name]) for name in ("head", "mark"))
+            known = Known(int(state["offset"]), head, mark)
             self.unfollow(path)
-            followed = self._followed[path] = _Followed(path)
+            followed = self._followed[path] = _Followed(path, fresh=bool(state["fresh"]))
             self._open_first(followed)
-            if identity == (0, 0):
-                continue
             file = followed.file
-            if file is None or file.identity != identity:
-                self._find_renamed(followed, identity, offset)
-            elif not file.holds(offset, mark):
+            if identity == (0, 0):
+                followed.known = known if known.offset else None
+            elif file is not None and file.holds(known):
+                file.begin(known.offset)
+            elif file is not None and file.identity == identity:
                 followed.fresh = True
             else:
-                file.offset = offset
+                self._find_renamed(followed, identity, known)
 
-    def _find_renamed(self, followed: _Followed, identity: tuple[int, int], offset: int) -> None:
+    def _find_renamed(self, followed: _Followed, identity: tuple[int, int], known: Known) -> None:
         directory = Path(followed.path).parent
         old = None
         try:
             with os.scandir(directory) as entries:
                 for count, entry in enumerate(entries):
                     if entry.inode() == identity[1] or count >= SEARCH_LIMIT:
-                        old = _open(entry.path)
+                        old = open_file(entry.path)
                         break
-        except (OSError, _UnfitError):
+        except (OSError, UnfitError):
             old = None
-        if old is not None and old.identity == identity and old.holds(offset):
-            old.offset = offset
+        if old is not None and old.identity == identity and old.size() >= known.offset:
+            old.begin(known.offset)
             self._take(followed, old, first=True)
             return
         if old is not None:
             file_retry.close(old.handle)
         followed.fresh = True
-        followed.missed = f"rotated away unseen after byte {offset}: lines may have been missed"
+        followed.known = known if followed.file is None else None
+        followed.missed = f"rotated away unseen after byte {known.offset}: lines may have been missed"
 
     def _take_events(self) -> Sequence[_Followed] | None:
         """Take in what the kernel told, and return what has grown; None when it told of anything else."""
@@ -367,6 +338,8 @@ class Tailer:
         try:
             if force or followed.polled or followed.suspect or now >= followed.due:
                 self._look(followed)
+            if followed.known is not None and followed.file is not None and followed.file.size():
+                self._succeed(followed, followed.known)
             chunks = self._read_on(followed, size)
             while any(file.size() for file in followed.files[1:]):
                 # Once more, for what came before the new file had bytes.
@@ -374,8 +347,10 @@ class Tailer:
                 if chunks:
                     followed.more = True  # its event may be taken already
                     break
+                old = followed.files[0]
+                known = old.as_read(old.offset)
                 self._drop(followed)
-                followed.fresh = True
+                self._succeed(followed, known)
                 chunks = self._read_on(followed, size)
         except OSError as error:
             followed.problem = _said(error)
@@ -390,26 +365,35 @@ class Tailer:
         file = followed.file
         if file is None:
             return []
+        if file.written_anew():
+            file.begin(0)
+            followed.fresh = True
         offset, rotated = file.offset, followed.fresh
         data = file.read(size)
-        if not data and file.size() < offset:
-            file.offset = offset = 0
-            rotated = True
-            data = file.read(size)
         if not data and not rotated:
             return []
         followed.fresh = False
         followed.more = len(data) == size
         return [Chunk(followed.path, offset, data, rotated)]
 
+    @staticmethod
+    def _succeed(followed: _Followed, known: Known) -> None:
+        """Begin with a path's first file, which takes the place of one of which so much was read."""
+        file = followed.files[0]
+        followed.known = None
+        if file.holds(known):
+            file.begin(known.offset)
+        else:
+            followed.fresh = True
+
     def _look(self, followed: _Followed) -> None:
         """Take in the file that the path leads to, if it is another one than before."""
         try:
-            found = _open(followed.path)
+            found = open_file(followed.path)
         except FileNotFoundError:
             followed.suspect = True
             return
-        except (OSError, _UnfitError) as error:
+        except (OSError, UnfitError) as error:
             followed.problem = _said(error)
             return
         followed.problem = ""
@@ -423,13 +407,13 @@ class Tailer:
 
     def _open_first(self, followed: _Followed) -> None:
         try:
-            self._take(followed, _open(followed.path))
+            self._take(followed, open_file(followed.path))
         except FileNotFoundError:
             pass  # not there yet
-        except (OSError, _UnfitError) as error:
+        except (OSError, UnfitError) as error:
             followed.problem = _said(error)
 
-    def _take(self, followed: _Followed, file: _File, *, first: bool = False) -> None:
+    def _take(self, followed: _Followed, file: FollowedFile, *, first: bool = False) -> None:
         followed.files.insert(0 if first else len(followed.files), file)
         followed.suspect = True  # it may have been renamed before it was watched
         if self._inotify is None or magic_of(file.handle) in REMOTE:
@@ -462,16 +446,3 @@ class Tailer:
 
 def _said(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-def _open(path: str) -> _File:
-    """Open a regular file for reading. Raises OSError, _UnfitError for anything else."""
-    place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        seen = os.fstat(place)
-        if not stat.S_ISREG(seen.st_mode):
-            raise _UnfitError("not a regular file: it is not read")
-        handle = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    finally:
-        file_retry.close(place)
-    return _File(handle=handle, identity=(seen.st_dev, seen.st_ino))

@@ -13,6 +13,7 @@ from typing import Any
 
 from whesl.detect import named_files
 from whesl.detect.core import Detectors
+from whesl.detect.followed_file import MARK
 from whesl.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
 from whesl.esl.detections.base import Pattern, Source, Stream
@@ -175,7 +176,7 @@ class Watch:
                 matches = stream.pass_over(self._buffer, self._room, end, reading.latest)
                 if matches is None:
                     return False
-                self._tailer.skip(path, count)
+                self._tailer.skip(path, count, bytes(self._room[max(begin, end - MARK) : end]))
                 if matches:
                     # Signs of life, of which nothing comes.
                     self._judge(reading, matches, now)
@@ -343,11 +344,11 @@ class Watch:
         taken = 0
         for chunk in chunks:
             reading = self._readings[chunk.path]
-            matches: list[Match] = []
             if chunk.rotated:
-                matches += reading.stream.finish()
+                found += self._judge(reading, reading.stream.finish(), now)
+                self.detectors.rotated(chunk.path)
                 reading.stream = reading.matcher.open(chunk.offset)
-            matches += reading.feed(chunk.data, chunk.offset)
+            matches = reading.feed(chunk.data, chunk.offset)
             left = max(chunk.offset + len(chunk.data) - reading.stream.next_offset, 0)
             if left:
                 self._tailer.give_back(chunk.path, left)

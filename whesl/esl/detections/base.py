@@ -193,6 +193,9 @@ class Detector:
         """Take a pattern in a line of a file that is read for ``sources``."""
         return ()
 
+    def rotated(self, file: str) -> None:
+        """Forget where lines of a file stood: the file at that path begins anew."""
+
     def printed(self, count: int, observed: float) -> None:
         """Note that ``count`` bytes of any output were read."""
 

@@ -116,6 +116,9 @@ class Window(Detector):
         self._partial.clear()
         self._counted.clear()
 
+    def rotated(self, file: str) -> None:
+        self._counted.pop(file, None)
+
     def line(self, sources: Sequence[Source], seen: Seen, now: float, observed: float) -> Found:
         """Take a line; return the evidence when it completes the detection, else nothing."""
         if self.detection.source not in sources or seen.pattern not in self._patterns:
