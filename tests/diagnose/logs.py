@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.diagnose.diagnosing import shipped
+from whesl.diagnose.diagnosing import scanner
 from whesl.diagnose.ranking import diagnose
 from whesl.diagnose.records import Accounting, Diagnosis
-from whesl.diagnose.scanner import Scanner
 
 
 def why(*files: str, accounting: Accounting | None = None) -> Diagnosis:
     """Diagnose logs that are given as text."""
-    scanner = Scanner(shipped())
+    reader = scanner()
     for number, text in enumerate(files):
-        scanner.begin(f"{number}.log")
-        scanner.feed(text.encode())
-        scanner.finish()
-    return diagnose(msgspec.structs.replace(scanner.observed(), accounting=accounting))
+        reader.begin(f"{number}.log")
+        reader.feed(text.encode())
+        reader.finish()
+    return diagnose(msgspec.structs.replace(reader.observed(), accounting=accounting))
 
 
 def told(*files: str) -> tuple[str, int]:

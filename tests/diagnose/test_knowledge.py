@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from whesl.diagnose import knowledge
-from whesl.diagnose.diagnosing import shipped
+from whesl.diagnose.diagnosing import scanner
 from whesl.diagnose.needles import SHORTEST, needles
 from whesl.diagnose.records import Entry, Finding
-from whesl.diagnose.scanner import Scanner
 from whesl.diagnose.vocabulary import Role
 from whesl.esl import library
 from whesl.esl.tools import sample_comments
@@ -17,11 +16,11 @@ ENTRIES = knowledge.entries()
 
 
 def found(*lines: str) -> tuple[Finding, ...]:
-    scanner = Scanner(shipped())
-    scanner.begin("a.log")
-    scanner.feed("\n".join(lines).encode() + b"\n")
-    scanner.finish()
-    return scanner.observed().findings
+    reader = scanner()
+    reader.begin("a.log")
+    reader.feed("\n".join(lines).encode() + b"\n")
+    reader.finish()
+    return reader.observed().findings
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

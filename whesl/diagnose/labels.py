@@ -28,62 +28,82 @@ _NO_HOST = re.compile(
 )
 _LEVEL = re.compile(r"(?:warn(?:ing)?|notice)$", re.IGNORECASE)
 
-_FORMS = tuple(
-    re.compile(form)
-    for form in (
-        # Time stamps: ISO 8601 and its relatives; C's asctime; syslog's, with host and program.
-        rf"[\[(]?{_DAY}[T _-]{_CLOCK}(?:Z|UTC|[+-]\d\d:?\d\d)?[\])]?[ ,:|]*",
+# What a line begins with (a bracket, a digit or blank, a letter), and the label that it may begin with then.
+_FORMS = (
+    # Time stamps: ISO 8601 and its relatives; C's asctime; syslog's, with host and program.
+    ("[(0", rf"[\[(]?{_DAY}[T _-]{_CLOCK}(?:Z|UTC|[+-]\d\d:?\d\d)?[\])]?[ ,:|]*"),
+    (
+        "[0a",
         rf"\[?{_WEEKDAY},? {_MONTH} +(?P<day>\d{{1,2}}) {_CLOCK}(?: [A-Z]{{3,4}})?"
         r"(?: (?P<year>\d{4}))?\]?:? *",
-        rf"<\d+>(?={_MONTH})",
+    ),
+    ("<", rf"<\d+>(?={_MONTH})"),
+    (
+        "a",
         rf"{_MONTH} +(?P<day>\d{{1,2}}) {_CLOCK} (?P<node>{HOST}) (?=[\w./-]+(?:\[\d+\])?: |\[ *\d+\.\d+\])",
-        rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d\d\d\d|\d\d),? {_CLOCK}(?: [AP]M)? *[-:|,]* *",
-        rf"[\[(]{_CLOCK}[\])] *[-:|]* *",
-        rf"{_CLOCK}(?: [-|] |: |\|| (?=[\[A-Z(]))",
-        rf"[IWEF](?P<month>\d\d)(?P<day>\d\d) {_CLOCK} +(?:(?P<pid>\d+) )?(?:[\w./-]+:\d+\] ?|\[)",
-        r"\[ *(?P<up>\d{1,9}\.\d{6})\] *",
-        r"kernel:\s*(?=\[|\S)",
-        # UCX: [seconds] [host:pid:0]   file.c:123  UCX  ERROR
-        r"\[(?P<host>[\w.-]+): *\d+ *:\d+(?:: *\d+)?\] +",
-        r"\[(?P<epoch>\d{9,10}\.\d+)\] *",
-        # Ranks.
-        r"\[(?:default)?(?P<rank>\d+)\]:? +",
-        r"\[default(?P<rank>\d+)\]: ?",
-        r"\[(?:global |local )?[Rr]ank[ :_]?(?P<rank>\d+)\]:? ?",
-        r"\[(?:PG (?:ID )?\d+ )(?:PG GUID \S+ )?(?:Rank (?P<rank>\d+))\] ?",
-        r"\[\d+,(?P<rank>\d+)\](?:<std(?:out|err|diag)>)?:? ?",
-        r" *(?P<rank>\d{1,6}): ?(?!\d)",
-        r"\((?P<rank>\d+)\) +",
-        r"\(?[Rr]ank[ =_#]?(?P<rank>\d+)\)?(?:[:|\]] ?| - )",
-        r"(?:MPI )?[Pp]rocess (?P<rank>\d+): ",
-        r"\[(?P<rank>\d+)/\d+\]:? +",
-        rf"\[(?P<rank>\d+):(?P<node>{HOST})\]:? ?",
-        rf"\[(?P<node>{NUMBERED_HOST}):(?P<rank>\d+)\]:? (?=\[?[Rr]ank|[a-z]+ \d)",
-        # Cray: MPICH ERROR [Rank 0] [job id 1.0] [date] [nid001001] -
+    ),
+    ("0", rf"(?P<month>\d\d)/(?P<day>\d\d)/(?P<year>\d\d\d\d|\d\d),? {_CLOCK}(?: [AP]M)? *[-:|,]* *"),
+    ("[(", rf"[\[(]{_CLOCK}[\])] *[-:|]* *"),
+    ("0", rf"{_CLOCK}(?: [-|] |: |\|| (?=[\[A-Z(]))"),
+    ("a", rf"[IWEF](?P<month>\d\d)(?P<day>\d\d) {_CLOCK} +(?:(?P<pid>\d+) )?(?:[\w./-]+:\d+\] ?|\[)"),
+    ("[", r"\[ *(?P<up>\d{1,9}\.\d{6})\] *"),
+    ("a", r"kernel:\s*(?=\[|\S)"),
+    # UCX: [seconds] [host:pid:0]   file.c:123  UCX  ERROR
+    ("[", r"\[(?P<host>[\w.-]+): *\d+ *:\d+(?:: *\d+)?\] +"),
+    ("[", r"\[(?P<epoch>\d{9,10}\.\d+)\] *"),
+    # Ranks.
+    ("[", r"\[(?:default)?(?P<rank>\d+)\]:? +"),
+    ("[", r"\[default(?P<rank>\d+)\]: ?"),
+    ("[", r"\[(?:global |local )?[Rr]ank[ :_]?(?P<rank>\d+)\]:? ?"),
+    ("[", r"\[(?:PG (?:ID )?\d+ )(?:PG GUID \S+ )?(?:Rank (?P<rank>\d+))\] ?"),
+    ("[", r"\[\d+,(?P<rank>\d+)\](?:<std(?:out|err|diag)>)?:? ?"),
+    ("0", r" *(?P<rank>\d{1,6}): ?(?!\d)"),
+    ("(", r"\((?P<rank>\d+)\) +"),
+    ("(a", r"\(?[Rr]ank[ =_#]?(?P<rank>\d+)\)?(?:[:|\]] ?| - )"),
+    ("a", r"(?:MPI )?[Pp]rocess (?P<rank>\d+): "),
+    ("[", r"\[(?P<rank>\d+)/\d+\]:? +"),
+    ("[", rf"\[(?P<rank>\d+):(?P<node>{HOST})\]:? ?"),
+    ("[", rf"\[(?P<node>{NUMBERED_HOST}):(?P<rank>\d+)\]:? (?=\[?[Rr]ank|[a-z]+ \d)"),
+    # Cray: MPICH ERROR [Rank 0] [job id 1.0] [date] [nid001001] -
+    (
+        "a",
         r"MPICH (?:ERROR|NOTICE) \[Rank (?P<rank>\d+)\] \[job id [^\]]*\] \[[^\]]*\] "
         rf"\[(?P<node>{HOST})\] - ",
-        # Hosts: NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, Ray.
-        rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)",
-        rf"(?P<host>{HOST}):\d+:\d+ ",
-        r"(?:[\w./]+\.(?:cc|h|c|cpp):\d+ )(?=NCCL WARN)",
-        rf"\[(?P<host>{HOST}):\d+\] (?:\[\d+\] )?",
-        rf"\[(?P<node>{HOST}):?\d*\]\[\[\d+,\d+\],(?P<rank>\d+)\]\[[^\]]*\] ?",
-        rf"\[proxy:[\d:]+@(?P<node>{HOST})\] ",
-        r"\[(?:cli_(?P<rank>\d+))\]: ",
-        rf"(?P<node>{NUMBERED_HOST}): +",
-        rf"(?P<node>{NUMBERED_HOST}) (?P<rank>\d+): ",
-        rf"\[(?P<node>{NUMBERED_HOST})\]:? ?",
-        rf"(?P<node>{NUMBERED_HOST})(?: \| |>)",
-        r"\([\w:.<>]+(?: [\w:.<>]+)* pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?",
-        r"\(pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?",
-        # Levels of loggers, and where in the program they stand.
+    ),
+    # Hosts: NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, Ray.
+    ("a", rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)"),
+    ("a", rf"(?P<host>{HOST}):\d+:\d+ "),
+    ("a", r"(?:[\w./]+\.(?:cc|h|c|cpp):\d+ )(?=NCCL WARN)"),
+    ("[", rf"\[(?P<host>{HOST}):\d+\] (?:\[\d+\] )?"),
+    ("[", rf"\[(?P<node>{HOST}):?\d*\]\[\[\d+,\d+\],(?P<rank>\d+)\]\[[^\]]*\] ?"),
+    ("[", rf"\[proxy:[\d:]+@(?P<node>{HOST})\] "),
+    ("[", r"\[(?:cli_(?P<rank>\d+))\]: "),
+    ("a", rf"(?P<node>{NUMBERED_HOST}): +"),
+    ("a", rf"(?P<node>{NUMBERED_HOST}) (?P<rank>\d+): "),
+    ("[", rf"\[(?P<node>{NUMBERED_HOST})\]:? ?"),
+    ("a", rf"(?P<node>{NUMBERED_HOST})(?: \| |>)"),
+    ("(", r"\([\w:.<>]+(?: [\w:.<>]+)* pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
+    ("(", r"\(pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
+    # Levels of loggers, and where in the program they stand.
+    (
+        "[0a",
         r"\[?(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?(?=[ \]|:-])"
         r"(?: *\| *| +- +| +(?=\[))",
-        r"\[(?P<level>[Ww]arn(?:ing)?|WARN(?:ING)?|[Ee]rror|ERROR|INFO|[Ii]nfo|DEBUG|[Nn]otice)\]:? *",
-        r"\[[\w.]+\.py:\d+:\w+\] ",
-        r"\[[\w./-]+:\d+\] ?",
-    )
+    ),
+    ("[", r"\[(?P<level>[Ww]arn(?:ing)?|WARN(?:ING)?|[Ee]rror|ERROR|INFO|[Ii]nfo|DEBUG|[Nn]otice)\]:? *"),
+    ("[", r"\[[\w.]+\.py:\d+:\w+\] "),
+    ("[", r"\[[\w./-]+:\d+\] ?"),
 )
+
+
+def _kind(char: str) -> str:
+    return char if char in "[(<" else "0" if char.isdigit() or char == " " else "a"
+
+
+_BY_KIND = {
+    kind: tuple(re.compile(form) for kinds, form in _FORMS if kind in kinds)
+    for kind in ("[", "(", "<", "0", "a")
+}
 
 
 class Cleaned(NamedTuple):
@@ -112,7 +132,7 @@ def clean(line: str) -> Cleaned:
     rank = node = device = time = None
     level = ""
     for _ in range(_MOST):
-        for form in _FORMS:
+        for form in _BY_KIND[_kind(text[:1])] if text else ():
             match = form.match(text)
             if match is None or not match.end():
                 continue

@@ -19,6 +19,37 @@ else:
 
 SHORTEST = 3  # characters of a text that is worth looking for
 _ENOUGH = 9  # a longer text is not rarer
+# Words that logs of healthy jobs are full of: a line is looked at for another word of the expression.
+_COMMON = frozenset(
+    [
+        "time",
+        "loss",
+        "grad",
+        "energy",
+        "residual",
+        "total ",
+        "temperature",
+        "executor",
+        "manager",
+        "worker",
+        "rank",
+        "node",
+        "host",
+        "step",
+        "task",
+        "rate",
+        "manager ",
+        "executor ",
+        "node ",
+        "device",
+        "process",
+        "total",
+        "density",
+        "pressure",
+        "velocity",
+        "lm loss",
+    ]
+)
 
 
 class Needle(NamedTuple):
@@ -86,8 +117,14 @@ def _better(one: list[Needle], other: list[Needle]) -> list[Needle]:
 
 
 def _worth(found: list[Needle]) -> tuple[int, int]:
-    least = min((len(needle.text) for needle in found), default=0)
-    return (min(least, _ENOUGH) if least >= SHORTEST else 0, -len(found))
+    return min(map(_rarity, found), default=0), -len(found)
+
+
+def _rarity(needle: Needle) -> int:
+    length = len(needle.text)
+    if length < SHORTEST:
+        return 0
+    return 1 if needle.text.lower() in _COMMON else min(length, _ENOUGH)
 
 
 def _worded(char: str) -> bool:

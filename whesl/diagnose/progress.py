@@ -8,22 +8,30 @@ from collections.abc import Iterator
 
 from whesl.diagnose.labels import clean
 
-KEPT = 4 << 20  # bytes of the end of a file
+KEPT = 1 << 20  # bytes of the end of a file
 _STEP = re.compile(
     r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
-    r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep|n|t|it)"
+    r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep"
+    r"|n|t|it)"
     r"\b\s*(?:no\.?|number|#)?\s*[:=#\[(]?\s*\[?\d"
     r"|\b\d+(?:\.\d+)?%\s*(?:\||done|complete)|\b\d+%\|"
     r"|\b\d+ (?:of|/) \d+\b|\b\d+/\d+ \[|\b(?:finished|completed|processed|done|wrote|saved|loaded)\b.*\d"
+    r"|^\s*\d+ (?:OT|P_Mix|Broy|Diag|Pulay) "
     r"|^\s*(?:DAV|RMM|CG|OT|SCF|ENERGY|TIMING|WRITE|TIMESTEP|MAIN)\s*:?\s+\d)"
 )
-_NUMBERS = re.compile(r"\s*[-+]?\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){2,}\s*$")
-_TROUBLE = re.compile(
-    r"(?i)error|fail|fatal|exception|traceback|abort|kill|signal|warn|timeout"
-    r"|timed out|\bnan\b(?! iterations)|\binf\b"
-    r"|refused|lost|cannot|can't|unable|denied|invalid|segv|fault|terminat|exit|rendezvous|\bhang|\bhung|0x[0-9a-f]{4}|\.cpp:|\.c:\d"
-    r"|\bFile \"|frame #|retr(?:y|ies)"
+_NUMBERS = re.compile(r"\s*[-+]?\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
+# No step: what tells of trouble. Substrings are found many times faster than one expression of them.
+_TROUBLE = (
+    *("error", "fail", "fatal", "exception", "traceback", "abort", "kill", "signal", "warn", "timeout"),
+    *("refused", "lost", "cannot", "can't", "unable", "denied", "invalid", "segv", "segfault", "terminat"),
+    *("exit", "rendezvous", "retry", "retries", ".cpp:", ".c:", "timed out", 'file "', "frame #"),
 )
+_TROUBLED = re.compile(r"\b(?:nan|inf|hang\w*|hung|fault\w*)\b(?! iterations)|0x[0-9a-f]{4}")
+
+
+def _troubled(content: str) -> bool:
+    lower = content.lower()
+    return any(word in lower for word in _TROUBLE) or _TROUBLED.search(lower) is not None
 
 
 class Tail:
@@ -40,7 +48,7 @@ class Tail:
             text: the lines.
             line: the number of the first, from 1.
         """
-        if len(text) > KEPT:
+        if len(text) > KEPT:  # of a large part only its end
             cut = text.find(b"\n", len(text) - KEPT) + 1
             line += text.count(b"\n", 0, cut)
             text = text[cut:]
@@ -48,6 +56,10 @@ class Tail:
         self._size += len(text)
         while self._size - len(self._blocks[0][0]) >= KEPT:
             self._size -= len(self._blocks.popleft()[0])
+
+    def blocks(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the parts, each of whole lines, with the number of its first line."""
+        yield from self._blocks
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the lines with their numbers."""
@@ -65,11 +77,9 @@ class Tail:
 
 
 def _looks(content: str) -> bool:
-    return any(map(str.isdigit, content)) and not _TROUBLE.search(content)
+    return _STEP.search(content) is not None or _NUMBERS.search(content) is not None
 
 
 def is_progress(text: str) -> bool:
     """Whether a cleaned line tells of a step that was done."""
-    if not text or _TROUBLE.search(text):
-        return False
-    return bool(_STEP.search(text) or _NUMBERS.match(text))
+    return bool(_STEP.search(text) or _NUMBERS.match(text)) and not _troubled(text)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -26,9 +27,10 @@ from whesl.diagnose.whereabouts import located
 _WENT_ON = 3  # steps after a line, before anything else happens: the program went on
 _MANY = 40  # steps that no buffer of an output holds back
 _GENERIC = 30  # strength up to which a line is one of any program
-_CAUSE = 60  # strength of what can be a cause by itself
+_CAUSE = 55  # strength of what can be a cause by itself
 _NEAR = 60  # lines in which one failure is told in several ways
 _CANDIDATES = 20
+_CLOSE = 20  # lines to the end of a file
 
 # Strengths in steps: within one of them the order in time decides.
 _LEVELS = (75, 55, 40, 25, 10)
@@ -46,13 +48,12 @@ STATES = {
 
 def diagnose(observed: Observed) -> Diagnosis:
     """Return what a job died of, or that it ended well, or that it is not known."""
-    candidates = sorted(
-        (_weighed(finding, observed) for finding in observed.findings if _is_candidate(finding)),
-        key=lambda c: _order(c, _timed(observed)),
-    )
+    weighing = _Weighing(observed)
+    candidates = weighing.candidates()
     living = [candidate for candidate in candidates if candidate.score > 0]
-    ended = _ended_well(observed, living)
-    if ended or not living:
+    told = [candidate for candidate in living if not weighing.outlived(candidate.finding)]
+    ended = weighing.ended_well(told)
+    if ended or not told:
         return Diagnosis(
             outcome=Outcome.ENDED_WELL if ended else Outcome.UNKNOWN,
             cause=None,
@@ -73,17 +74,148 @@ def diagnose(observed: Observed) -> Diagnosis:
     )
 
 
+class _Weighing:
+    """The findings of a job, weighed."""
+
+    def __init__(self, observed: Observed) -> None:
+        self._observed = observed
+        self._findings = [f for f in observed.findings if f.entry.role in (Role.CAUSE, Role.SYMPTOM)]
+
+    def candidates(self) -> list[Candidate]:
+        """Return all that could be the cause, the best first."""
+        timed = all(finding.time is not None for finding in self._findings)
+        return sorted(map(self._weighed, self._findings), key=lambda c: _order(c, timed))
+
+    def _weighed(self, finding: Finding) -> Candidate:
+        entry = finding.entry
+        score = entry.strength
+        reasons = [f"{entry.role.value} of class {_named(entry.cause_class)} (strength {entry.strength})"]
+        if finding.warned:
+            score -= 40
+            reasons.append("it calls itself a warning, or says that the program goes on")
+        after = self._steps_after(finding)
+        if self._went_on(finding, after):
+            score -= 60
+            reasons.append(f"the program went on: {after} steps of its work follow")
+        elif entry.lasting and after >= _MANY:
+            score -= 30
+            reasons.append(f"{after} steps of other ranks follow")
+        explaining = self._explaining(finding)
+        if explaining is not None:
+            score = min(score, explaining.entry.strength // 2)
+            reasons.append(f"line {explaining.line} explains it ({_named(explaining.entry.cause_class)})")
+        accounting = self._observed.accounting
+        if accounting is not None and STATES.get(accounting.state) is entry.cause_class and score > 0:
+            score += 10
+            reasons.append(f"the resource manager says {accounting.state}")
+        return Candidate(finding=finding, score=score, reasons=tuple(reasons))
+
+    @cached_property
+    def _steps(self) -> dict[tuple[int, int | None], list[int]]:
+        """Lines of steps in each file: of each rank, of no rank that is told (-1), and all (None)."""
+        found: dict[tuple[int, int | None], list[int]] = {}
+        for step in self._observed.progress:
+            found.setdefault((step.number, None), []).append(step.line)
+            found.setdefault((step.number, -1 if step.rank is None else step.rank), []).append(step.line)
+        return found
+
+    def _steps_after(self, finding: Finding) -> int:
+        """Return how many steps follow in the same file, of the same rank where ranks are told."""
+        keys: tuple[int | None, ...] = (None,) if finding.rank is None else (finding.rank, -1)
+        lists = [self._steps.get((finding.number, key), []) for key in keys]
+        return sum(len(lines) - bisect_right(lines, finding.line) for lines in lists)
+
+    @cached_property
+    def _last_serious(self) -> tuple[int, int]:
+        """Where the last finding stands that is more than words of any program."""
+        return max(
+            (_place(f) for f in self._findings if not f.warned and f.entry.strength > _GENERIC),
+            default=(-1, 0),
+        )
+
+    @cached_property
+    def _last_symptom(self) -> dict[int, int]:
+        """The line of the last symptom in each file."""
+        return {f.number: f.line for f in self._findings if f.entry.role is Role.SYMPTOM and not f.warned}
+
+    def _went_on(self, finding: Finding, after: int) -> bool:
+        """Whether the steps that follow say that this was not the end."""
+        if after < _WENT_ON:
+            return False
+        if finding.entry.lasting:
+            return self._last_serious <= _place(finding)  # else others may have met it later
+        if after >= _MANY:
+            return True
+        # An output that was held back in a buffer comes after the error, and then the launcher's summary.
+        last = self._steps[finding.number, None][-1]
+        return self._last_symptom.get(finding.number, 0) < last
+
+    @cached_property
+    def _explaining_causes(self) -> list[Finding]:
+        """The first cause of each entry that the program did not go on after."""
+        found: dict[str, Finding] = {}
+        for finding in self._findings:
+            entry = finding.entry
+            if entry.role is not Role.CAUSE or finding.warned:
+                continue
+            if entry.name not in found and not self._went_on(finding, self._steps_after(finding)):
+                found[entry.name] = finding
+        return list(found.values())
+
+    def _explaining(self, finding: Finding) -> Finding | None:
+        """Return a finding that explains this one."""
+        entry = finding.entry
+        if entry.role is not Role.SYMPTOM and not entry.explained:
+            return None
+        for other in self._explaining_causes:
+            if other.entry is entry or (entry.explained and other.entry.cause_class not in entry.explained):
+                continue
+            # Words of any program say little: they explain what comes after them, and no clear cause.
+            general = other.entry.strength < _CAUSE
+            if general and (entry.role is not Role.SYMPTOM or _later(other, finding)):
+                continue
+            if entry.role is Role.SYMPTOM or not _later(other, finding):
+                return other
+        return None
+
+    def outlived(self, finding: Finding) -> bool:
+        """Whether the program went on after a line, or says so, to an end that looks well."""
+        if finding.warned:
+            return True
+        if not self._went_on(finding, self._steps_after(finding)):
+            return False
+        last = max((_place(f) for f in self._observed.findings if f.entry.role is Role.END), default=(-1, 0))
+        return last > _place(finding) or self._still_working_at_the_end
+
+    def ended_well(self, told: Sequence[Candidate]) -> bool:
+        """Whether the program says that it has done its work, and nothing that counts came after it."""
+        accounting = self._observed.accounting
+        if accounting is not None and accounting.state:
+            return accounting.state == "COMPLETED" and not accounting.status
+        ends = [finding for finding in self._observed.findings if finding.entry.role is Role.END]
+        if not ends:
+            return not told and self._still_working_at_the_end
+        last = ends[-1]
+        if any(_place(candidate.finding) > _place(last) for candidate in told):
+            return False
+        sure = max(end.entry.strength for end in ends if _place(end) > _last_of(told))
+        return all(candidate.score <= sure for candidate in told)
+
+    @cached_property
+    def _still_working_at_the_end(self) -> bool:
+        """Whether the last lines of a file are steps of its work."""
+        lines = self._observed.last_lines
+        return any(
+            p.line >= lines[p.number] - _CLOSE for p in self._observed.progress if p.number < len(lines)
+        )
+
+
+def _last_of(told: Sequence[Candidate]) -> tuple[int, int]:
+    return max((_place(candidate.finding) for candidate in told), default=(-1, 0))
+
+
 def _place(finding: Finding) -> tuple[int, int]:
     return finding.number, finding.line
-
-
-def _is_candidate(finding: Finding) -> bool:
-    return finding.entry.role in (Role.CAUSE, Role.SYMPTOM)
-
-
-def _timed(observed: Observed) -> bool:
-    """Whether all candidates carry a time, so that times can be compared."""
-    return all(f.time is not None for f in observed.findings if _is_candidate(f))
 
 
 def _order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
@@ -92,109 +224,10 @@ def _order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
     return (level, finding.time if timed and finding.time is not None else 0.0, finding.number, finding.line)
 
 
-def _weighed(finding: Finding, observed: Observed) -> Candidate:
-    entry = finding.entry
-    score = entry.strength
-    reasons = [f"{entry.role.value} of class {_named(entry.cause_class)} (strength {entry.strength})"]
-    if finding.warned:
-        score -= 40
-        reasons.append("it calls itself a warning, or says that the program goes on")
-    after = _steps_after(finding, observed)
-    if after >= _WENT_ON and _went_on(finding, after, observed):
-        score -= 60
-        reasons.append(f"the program went on: {after} steps of its work follow")
-    explaining = _explaining(finding, observed)
-    if explaining is not None:
-        score = min(score, 35) - (0 if entry.role is Role.SYMPTOM else 10)
-        reasons.append(f"line {explaining.line} explains it ({_named(explaining.entry.cause_class)})")
-    if observed.accounting is not None:
-        supported = STATES.get(observed.accounting.state)
-        if supported is not None and supported is entry.cause_class and score > 0:
-            score += 10
-            reasons.append(f"the resource manager says {observed.accounting.state}")
-    return Candidate(finding=finding, score=score, reasons=tuple(reasons))
-
-
-def _steps_after(finding: Finding, observed: Observed) -> int:
-    """Return how many steps follow in the same file, of the same rank where ranks are told."""
-    lines = [
-        p.line
-        for p in observed.progress
-        if p.number == finding.number and (finding.rank is None or p.rank is None or p.rank == finding.rank)
-    ]
-    return len(lines) - bisect_right(lines, finding.line)
-
-
-def _went_on(finding: Finding, after: int, observed: Observed) -> bool:
-    """Whether the steps that follow say that this was not the end."""
-    if finding.entry.lasting:
-        # Met later by others, unless nothing else was ever wrong.
-        return not any(
-            other.entry.role in (Role.CAUSE, Role.SYMPTOM)
-            and (other.number, other.line) > (finding.number, finding.line)
-            and not other.warned
-            and other.entry.strength > _GENERIC
-            for other in observed.findings
-        )
-    if after >= _MANY:
-        return True
-    last = max(p.line for p in observed.progress if p.number == finding.number)
-    # An output that was held back in a buffer comes after the error, and then the launcher's summary.
-    return not any(
-        other.number == finding.number and other.line > last and other.entry.role is Role.SYMPTOM
-        for other in observed.findings
-    )
-
-
-def _explaining(finding: Finding, observed: Observed) -> Finding | None:
-    """Return a finding that explains this one."""
-    entry = finding.entry
-    if entry.role is not Role.SYMPTOM and not entry.explained:
-        return None
-    for other in observed.findings:
-        if other.entry.role is not Role.CAUSE or other.entry is entry or other.warned:
-            continue
-        if entry.explained and other.entry.cause_class not in entry.explained:
-            continue
-        if other.entry.strength < min(_CAUSE, entry.strength) or other.entry.strength <= _GENERIC:
-            continue
-        after = _steps_after(other, observed)
-        if after >= _WENT_ON and _went_on(other, after, observed):
-            continue
-        if entry.role is not Role.SYMPTOM and _later(other, finding):
-            continue
-        return other
-    return None
-
-
 def _later(one: Finding, other: Finding) -> bool:
     if one.time is not None and other.time is not None:
         return one.time > other.time
     return one.number == other.number and one.line > other.line
-
-
-def _ended_well(observed: Observed, living: Sequence[Candidate]) -> bool:
-    """Whether the program says that it has done its work, and nothing that counts came after it."""
-    accounting = observed.accounting
-    if accounting is not None and accounting.state == "COMPLETED" and not accounting.status:
-        return True
-    ends = [finding for finding in observed.findings if finding.entry.role is Role.END]
-    if not ends:
-        return not living and _still_working_at_the_end(observed)
-    if not living:
-        return True
-    best = max(candidate.score for candidate in living)
-    last = ends[-1]
-    later = any((c.finding.number, c.finding.line) > (last.number, last.line) for c in living)
-    return best <= _GENERIC and not later
-
-
-def _still_working_at_the_end(observed: Observed) -> bool:
-    """Whether each file's last lines are steps of its work."""
-    return any(
-        number < len(observed.last_lines) and line >= observed.last_lines[number] - 20
-        for number, line in {(p.number, p.line) for p in observed.progress}
-    )
 
 
 def _most_telling(living: Sequence[Candidate]) -> Candidate:
@@ -216,7 +249,7 @@ def _consequences(cause: Finding, observed: Observed) -> tuple[Finding, ...]:
     return tuple(
         finding
         for finding in observed.findings
-        if _is_candidate(finding)
+        if finding.entry.role in (Role.CAUSE, Role.SYMPTOM)
         and (finding.number, finding.line) != (cause.number, cause.line)
         and (
             (finding.number, finding.line) > (cause.number, cause.line) or finding.entry.role is Role.SYMPTOM

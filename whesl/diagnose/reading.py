@@ -10,7 +10,7 @@ from pathlib import Path
 from whesl.detect.compressed_logs import opened
 from whesl.diagnose.labels import uncoloured
 from whesl.diagnose.records import Observed
-from whesl.diagnose.scanner import Knowledge, Scanner
+from whesl.diagnose.scanner import Scanner
 
 READ_SIZE = 4 << 20
 STDIN = "-"
@@ -19,27 +19,26 @@ _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (cod
 
 def observe(
     files: Sequence[str],
-    knowledge: Knowledge,
+    scanner: Scanner,
     progress: Callable[[int], None] = lambda _: None,
-) -> tuple[Observed, Scanner]:
+) -> Observed:
     """Read files to their ends.
 
     Args:
         files: paths; ``-`` is standard input.
-        knowledge: what to look for.
+        scanner: takes in their bytes.
         progress: called with the bytes of each piece.
 
     Raises:
         UsageError: a file cannot be read.
     """
-    scanner = Scanner(knowledge)
     for name in files:
         scanner.begin(name)
         for piece in pieces(name):
             scanner.feed(piece)
             progress(len(piece))
         scanner.finish()
-    return scanner.observed(), scanner
+    return scanner.observed()
 
 
 def pieces(name: str) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 
-from whesl.detect.engines import make_engine, searcher
+from whesl.detect.engines import Engine, make_engine, searcher
 from whesl.detect.regex_canonical_form import Canonical, canonical
 from whesl.diagnose.labels import COLOUR, Cleaned, clean, is_warning
 from whesl.diagnose.needles import ignores_case, needles
@@ -21,13 +21,16 @@ from whesl.esl.detections.base import Pattern
 
 LONGEST = 1 << 20  # bytes of a line; what is longer is looked at in pieces
 _FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and of the end
+_FORMS = 20_000  # forms of lines that are remembered
+_DIGITS = b"0123456789"
 _TEXT = 2000  # characters of a line that are kept
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
-    r"(?i)\b(?:re-?try(?:ing)?\b|re-?tries (?:left|remaining)|attempt \d+|falling back|fall back|fallback"
-    r"|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b"
-    r"|continuing|recovered\b|non-?fatal|not fatal|harmless|can be (?:safely )?ignored|resum(?:ing|ed)\b"
-    r"|reconnect(?:ing|ed)\b|recoverable|using default|disabl(?:ing|ed) )"
+    r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
+    r"|falling back|fall back|fallback|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)"
+    r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
+    r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
+    r"|disabl(?:ing|ed) )"
 )
 _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn|note|info|debug|notice)\b|\bwarning:|(?-i:(?<!NCCL )\bWARN(?:ING)?\b)|: note:"
@@ -80,10 +83,18 @@ class Knowledge:
 
 
 class Scanner:
-    """Takes in the bytes of files, one file after another, and keeps what was found."""
+    """Takes in the bytes of files, one file after another, and keeps what was found.
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    Args:
+        knowledge: what is looked for in all lines.
+        endings: what is looked for in the last part of each file only.
+    """
+
+    def __init__(self, knowledge: Knowledge, endings: Knowledge) -> None:
         self._knowledge = knowledge
+        self._endings = endings
+        self._forms: Counter[bytes] = Counter()
+        self._entries_of: dict[bytes, tuple[str, ...]] = {}
         self._first: dict[tuple[str, bool], list[Finding]] = {}
         self._last: dict[str, deque[Finding]] = {}
         self._counts: Counter[str] = Counter()
@@ -91,13 +102,17 @@ class Scanner:
         self._tails: list[Tail] = []
         self._lines: list[int] = []
 
+    @property
+    def engine(self) -> Engine:
+        """What looks at all bytes."""
+        return self._knowledge.scan
+
     def begin(self, file: str) -> None:
         """Begin a file."""
         self._file = file
         self._number = len(self._lines)
         self._carry = b""
         self._line = 1  # of the first carried byte
-        self._before = ""  # the line before the block
         self._tail = Tail()
 
     def feed(self, data: bytes) -> None:
@@ -119,6 +134,8 @@ class Scanner:
             self._carry = b""
         self._lines.append(self._line - 1)
         self._tails.append(self._tail)
+        for text, line in self._tail.blocks():
+            self._search(self._endings, text, line)
 
     def observed(self) -> Observed:
         """Return what was found in all files."""
@@ -145,30 +162,52 @@ class Scanner:
     def _block(self, text: bytes) -> None:
         if b"\x1b" in text:
             text = COLOUR.sub(b"", text)
+        if not text.endswith(b"\n"):
+            text += b"\n"
         newlines = text.count(b"\n")
         self._tail.add(text, self._line)
-        shown = text.replace(b"\r", b"\n") if b"\r" in text else text
-        if not shown.endswith(b"\n"):
-            shown += b"\n"
-        at, line = 0, self._line
-        for start, stop, found in self._knowledge.scan.lines(shown, 0, len(shown)):
-            line += text.count(b"\n", at, start)
-            at = start
-            previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
-            self._judge(_decoded(shown[start:stop]), line, found, _decoded(previous[-_TEXT:]) or self._before)
-        self._before = ""
+        self._search(self._knowledge, text, self._line)
         self._line += newlines
 
-    def _judge(self, text: str, line: int, needles: Iterable[int], previous: str) -> None:
+    def _search(self, knowledge: Knowledge, text: bytes, first: int) -> None:
+        """Look for messages in whole lines.
+
+        Args:
+            knowledge: what to look for.
+            text: the lines.
+            first: the number of the first.
+        """
+        shown = text.replace(b"\r", b"\n") if b"\r" in text else text
+        at, line = 0, first
+        for start, stop, found in knowledge.scan.lines(shown, 0, len(shown)):
+            line += text.count(b"\n", at, start)
+            at = start
+            content = shown[start:stop]
+            # A storm is lines of one form: when enough of them are kept, they are counted.
+            form = content[:_TEXT].translate(None, _DIGITS)
+            if self._forms[form] >= _FIRST:
+                self._counts.update(self._entries_of.get(form, ()))
+                continue
+            previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+            names = self._judge(knowledge, _decoded(content), line, found, _decoded(previous[-_TEXT:]))
+            if len(self._forms) >= _FORMS:
+                self._forms.clear()
+            self._forms[form] += 1
+            self._entries_of[form] = names
+
+    def _judge(
+        self, knowledge: Knowledge, text: str, line: int, needles: Iterable[int], previous: str
+    ) -> tuple[str, ...]:
+        """Keep what a line tells; return the names of its entries."""
         cleaned = clean(text)
-        found = self._knowledge.found(needles, cleaned.text, text)
+        found = knowledge.found(needles, cleaned.text, text)
         if not found:
-            return
+            return ()
         # A line is what the most telling entry says; a harmless one that matches says that it is nothing.
         if any(entry.role is Role.HARMLESS for entry, _ in found):
             found = [pair for pair in found if pair[0].role in (Role.END, Role.FACT)]
         elif text.startswith((" ", "\t")) and _FRAME.match(clean(previous).text):
-            return  # the source line of a traceback's frame
+            return ()  # the source line of a traceback's frame
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
             found = [pair for pair in found if not pair[0].general]
@@ -180,6 +219,7 @@ class Scanner:
                 best[role] = (entry, captured)
         for entry, captured in best.values():
             self._keep(entry, self._finding(entry, captured, cleaned, text, line))
+        return tuple(entry.name for entry, _ in best.values())
 
     def _keep(self, entry: Entry, finding: Finding) -> None:
         self._counts[entry.name] += 1

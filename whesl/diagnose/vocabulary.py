@@ -98,4 +98,4 @@ LASTING = frozenset(
     }
 )
 
-STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 0, Role.FACT: 0}
+STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 80, Role.FACT: 0}

@@ -1,0 +1,33 @@
+"""Short logs in the words of public reports: ``short.toml``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from whesl.model.toml import load
+
+_STEPS = {
+    "@S\n": "".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(60)),
+    "@L\n": "".join(f"[rank0]: iter {n}/5000 | loss 2.{n:03}\n" for n in range(60)),
+}
+
+
+class Short(NamedTuple):
+    """A log; the class of its cause, empty where it ended well; texts that the decisive line may hold."""
+
+    name: str
+    cls: str
+    says: tuple[str, ...]
+    log: str
+
+
+def shorts() -> list[Short]:
+    """Return all short logs."""
+    found = []
+    for name, table in load(Path(__file__).with_name("short.toml"), "").values.items():
+        log = table["log"]
+        for mark, steps in _STEPS.items():
+            log = log.replace(mark, steps)
+        found.append(Short(name, table.get("class", ""), tuple(table.get("says", ())), log))
+    return found
