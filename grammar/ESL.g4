@@ -28,6 +28,7 @@ declaration
           ( HANDLER STRING )?                                                              # offers
     | EXCEPTION exceptionName level JOB
           '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']' clause*             # declared
+    | COUPLED JOB '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']'             # coupled
     ;
 
 handling
@@ -53,7 +54,7 @@ job : STRING | ~( STRING | JSON_OBJECT | ',' | '[' | ']' | '%' | NEWLINE | INVAL
 word
     : IDENTIFIER
     | INCLUDE | DECLARE | ENTITY | EXCEPTION_TYPE | RESOURCE | EXCEPTION | DETECTION | RECOVERY | STEP
-    | JOB | NODE | HANDLER
+    | JOB | NODE | HANDLER | COUPLED
     | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | EXCEPT | CODE | SIGNAL
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
@@ -130,6 +131,7 @@ STEP : 'STEP' ;
 JOB : 'JOB' ;
 NODE : 'NODE' ;
 HANDLER : 'HANDLER' ;
+COUPLED : 'COUPLED' ;
 LOG : 'LOG' ;
 MATCH : 'MATCH' ;
 MULTIPLE : 'MULTIPLE' ;

@@ -6,7 +6,9 @@ import pytest
 
 from tests.esl.corpus import DETECT, EXAMPLES, HEADER, RECOVER
 from tests.esl.test_checks import findings, under
+from whesl import esl
 from whesl.esl.diagnostics import Severity
+from whesl.model.workflow import Task, Workflow
 
 ALL = (
     "DECLARE EXCEPTION ALL WORKFLOW_LEVEL JOB [*] ELSE FAIL\n"
@@ -67,6 +69,7 @@ CASES = [
         "",
     ),
     (f"{DETECT}EXCEPTION LOW 5 TIMES", "ESL084", "5", "LIMIT 4"),
+    (f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run]", "ESL090", "COUPLED", "two steps"),
 ]
 SOUND = [
     f'{DETECT}LOG "a" stdout',
@@ -87,6 +90,8 @@ SOUND = [
     f'{ALL}LOG "oops" file "/shared/$SLURM_JOB_ID/run.log"',
     f'{DETECT}LOG "oops" file "/shared/run.log"',
     f"{DETECT}EXCEPTION LOW 4 TIMES",
+    f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run, post-*]",
+    f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [*]",
 ]
 
 
@@ -96,7 +101,7 @@ def test_what_cannot_work(text: str, code: str, word: str, hint: str) -> None:
     (only,) = findings(whole)
     assert (only.code, under(whole, only)) == (code, word)
     assert hint in only.hint
-    assert only.severity is (Severity.ERROR if code == "ESL051" else Severity.WARNING)
+    assert only.severity is (Severity.ERROR if code in ("ESL051", "ESL090") else Severity.WARNING)
 
 
 @pytest.mark.parametrize("text", SOUND)
@@ -122,3 +127,30 @@ def test_variables_in_arguments_that_are_paths() -> None:
     for path in ("~/b", "$SCRATCH/b", "${SCRATCH}/b", "/b/${workspace}"):
         assert findings(HEADER + step % path) == ()
     assert [each.code for each in findings(HEADER + step % "/b/${workspce}")] == ["ESL074"]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "code", "said"),
+    [
+        ("[sim, post]", None, ""),
+        ("[sim, view]", None, ""),
+        ("[sim, pst]", "ESL045", "did you mean post?"),
+        ("[sim, after]", "ESL090", "after waits for the end of sim"),
+        ("[s*m]", "ESL090", "none of them is coupled"),
+    ],
+)
+def test_coupled_jobs_are_those_of_a_workflow(jobs: str, code: str | None, said: str) -> None:
+    tasks = (
+        Task(id="w/sim", step="sim"),
+        Task(id="w/post", step="post"),
+        Task(id="w/view", step="view", parents=("w/sim",), beside=("w/sim",)),
+        Task(id="w/after", step="after", parents=("w/sim",)),
+    )
+    workflow = Workflow(id="w", name="study", wms="batch", root="/w", tasks=tasks)
+    text = f"{HEADER}{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB {jobs}\n".replace("[run]", "[sim]")
+    found = findings(text, workflow)
+    assert [each.code for each in found] == ([code] if code else [])
+    assert all(said in f"{each.message} {each.hint}" for each in found)
+    if code is None:
+        spec = esl.parse(text, "t.esl").spec
+        assert spec is not None and spec.coupled == (tuple(jobs.strip("[]").split(", ")),)

@@ -27,7 +27,7 @@ CASES = [
         "DECLARE ENTITTY WMS",
         "ESL010",
         "ENTITTY",
-        ("ENTITY", "EXCEPTION_TYPE", "RESOURCE", "EXCEPTION"),
+        ("ENTITY", "EXCEPTION_TYPE", "RESOURCE", "EXCEPTION", "COUPLED"),
         "did you mean ENTITY?",
     ),
     ("DECLARE ENTITY WMS JOB", "ESL010", "JOB", ("','", "the end of the line"), ""),

@@ -25,6 +25,7 @@ from whesl.isolator.core.events_and_commands import (
     CoordinatorLost,
     ForbidRequeue,
     JournalTroubled,
+    KillAttempt,
     ReadConfiguration,
     RunStep,
     Send,
@@ -388,3 +389,59 @@ def test_contact_found_again_registers_again(world: Make) -> None:
     made = welcome(World(make_setup(coordinator=True)).start())
     made.feed(CoordinatorLost()).feed(CoordinatorFound())
     assert len(made.sent(Register)) == 2
+
+
+# Coupled tasks ------------------------------------------------------------------------------------
+
+
+def again(version: int, restart: float) -> Reconfigure:
+    environment = {"TURN": str(version)}
+    configuration = Configuration(version=version, environment=environment, restart=restart)
+    return Reconfigure(task="wf/app", configuration=configuration)
+
+
+def test_a_task_is_restarted_with_the_one_that_it_is_coupled_with(world: Make) -> None:
+    made = welcome(world(exception(), coordinator=True))
+    hear(made, again(1, 100.0))
+    starts = made.asked(StartAttempt)
+    assert [(start.attempt, start.configuration.environment) for start in starts] == [
+        (1, {}),
+        (2, {"TURN": "1"}),
+    ]
+    assert made.asked(WriteReconfigure) == []
+    hear(made, again(1, 100.0))
+    hear(made.restart(), again(1, 100.0))
+    assert made.state.attempt == 2
+    hear(made, again(2, 200.0))
+    assert made.state.attempt == 3
+    assert made.state.budget.uses == {} and made.state.phase is Phase.RUNNING
+    assert made.exits(0).finished is not None
+
+
+def test_a_task_that_is_not_running_yet_is_started_once(world: Make) -> None:
+    made = world(exception(), coordinator=True)
+    welcome(made, configuration=again(1, 100.0).configuration)
+    assert made.state.attempt == 1
+    made = world(exception(), coordinator=True)
+    made.hold = (StartAttempt,)
+    welcome(made)
+    hear(made, again(1, 100.0))
+    made.hold = ()
+    made.running = 1
+    made.ever.add(1)
+    made.feed(AttemptStarted(attempt=1, pid=1, started=1))
+    assert made.state.attempt == 2
+
+
+def test_an_observed_task_is_not_restarted_for_another(world: Make) -> None:
+    made = hear(welcome(world(exception(), coordinator=True, observe=True)), again(1, 100.0))
+    assert made.state.attempt == 1
+
+
+def test_an_isolator_killed_in_a_restart_for_another_goes_on_with_it(world: Make) -> None:
+    made = welcome(world(exception(), coordinator=True))
+    made.hold = (KillAttempt,)
+    hear(made, again(1, 100.0))
+    assert made.state.phase is Phase.FENCING
+    made.hold = ()
+    assert made.restart().state.attempt == 2

@@ -102,6 +102,7 @@ CODES: dict[str, str] = {
     "ESL084": "count that is never reached",
     "ESL085": "node without a spare",
     "ESL086": "variable that is not defined",
+    "ESL090": "coupled jobs that never run at once",
 }
 
 

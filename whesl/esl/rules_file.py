@@ -128,5 +128,6 @@ def _merged(specs: Sequence[Spec]) -> Spec:
         entities=tuple(entities),
         levels=tuple(levels),
         resources=tuple(resources),
+        coupled=tuple(dict.fromkeys(group for spec in specs for group in spec.coupled)),
         exceptions=tuple(exception for exception, _ in exceptions.values()),
     )

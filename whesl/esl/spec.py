@@ -135,13 +135,14 @@ class ResourceDeclaration(Record, frozen=True, kw_only=True):
 
 
 class Spec(Record, frozen=True, kw_only=True):
-    """A whole checked specification."""
+    """A whole checked specification. ``coupled``: globs of jobs that exchange data while they run."""
 
     version: int = SPEC_VERSION
     file: str
     entities: tuple[Entity, ...]
     levels: tuple[Level, ...]
     resources: tuple[ResourceDeclaration, ...]
+    coupled: tuple[tuple[str, ...], ...] = ()
     exceptions: tuple[ExceptionSpec, ...]
 
     def exception(self, name: str) -> ExceptionSpec:

@@ -14,7 +14,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     ``version`` rises with each change, so that a repeated or late message is recognised.
     ``command``, ``time_limit`` (minutes) and ``workdir`` replace the task's own when set; ``environment``
-    is added; an empty value removes the name. ``excluded_nodes`` are not to be used.
+    is added; an empty value removes the name. ``excluded_nodes`` are not to be used. ``restart`` is when a
+    change was made that a running attempt is to be ended for, and started again with; 0 for none.
     """
 
     version: int = 0
@@ -26,12 +27,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     workdir: str | None = None
     excluded_nodes: tuple[str, ...] = ()
     skip: bool = False
+    restart: float = 0.0
 
     def merged(self, change: Configuration) -> Configuration:
         """Return this with a change over it, and this version.
 
         Paths are composed, environments merged, excluded nodes united; command, nodes, time limit and working
-        directory are taken over where the change names them.
+        directory are taken over where the change names them, and the later restart.
         """
         named = {name: value for name in _WHOLE if (value := getattr(change, name)) is not None}
         return msgspec.structs.replace(
@@ -40,6 +42,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
             environment={**self.environment, **change.environment},
             excluded_nodes=tuple(dict.fromkeys((*self.excluded_nodes, *change.excluded_nodes))),
             skip=self.skip or change.skip,
+            restart=max(self.restart, change.restart),
             **named,
         )
 
@@ -73,6 +76,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
             path_map=PathMap(tuple(r for r in present.path_map.rules if r not in dropped)).merged(rules),
             environment={**kept, **variables},
             excluded_nodes=tuple(dict.fromkeys((*excluded, *own))),
+            restart=max(self.restart, present.restart),
             **whole,
         )
 

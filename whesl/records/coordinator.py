@@ -261,6 +261,15 @@ class Closed(Record, frozen=True, kw_only=True, tag="closed"):
     reason: str = ""
 
 
+class NotTold(Record, frozen=True, kw_only=True, tag="not-told"):
+    """A running task does not hear that one was restarted with which it is coupled (``other``), and why."""
+
+    task: str
+    other: str
+    exception: str
+    reason: str
+
+
 class Configured(Record, frozen=True, kw_only=True, tag="configured"):
     """Configurations of tasks changed. ``tasks``: which of ``configurations`` each one has."""
 
@@ -420,6 +429,7 @@ AnyRecord = (
     | RecoveryDone
     | Closed
     | Configured
+    | NotTold
     | Decided
     | RequeueDecided
     | RequeueBegun

@@ -390,6 +390,12 @@ class Resumed(Record, frozen=True, kw_only=True, tag="resumed"):
     request: bool
 
 
+class RestartedForAnother(Record, frozen=True, kw_only=True, tag="restarted-for-another"):
+    """An attempt is to be ended and started again, since a task that it is coupled with was."""
+
+    attempt: int
+
+
 class Escalated(Record, frozen=True, kw_only=True, tag="escalated"):
     """The decision was given up to the coordinator."""
 
@@ -458,6 +464,7 @@ AnyRecord = (
     | Signal
     | Paused
     | Resumed
+    | RestartedForAnother
     | Escalated
     | Stopping
     | Finished

@@ -64,6 +64,10 @@ def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
             return f"{record.state.value}{status}{f': {record.reason}' if record.reason else ''}"
         case coordinator.Unobserved():
             return f"unobserved: {record.reason}"
+        case coordinator.NotTold():
+            return f"not told that {record.other.partition('/')[2]} was restarted: {record.reason}"
+        case isolator.RestartedForAnother():
+            return "is restarted, since a task that it is coupled with was"
         case coordinator.RequeueDecided():
             return f"job {record.job_id} is to run again: {record.because}"
         case coordinator.RequeueDone(outcome=OrderStatus.REFUSED):

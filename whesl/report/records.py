@@ -73,6 +73,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     jobs: list[str] = []
     run_again: list[RunAgain] = []
     leases_ended: list[str] = []
+    not_told: list[str] = []
     outdated: list[str] = []
     runs: list[Run] = []
     observed: bool = False

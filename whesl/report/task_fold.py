@@ -43,6 +43,7 @@ class TaskFold:
             jobs=[],
             run_again=[],
             leases_ended=[],
+            not_told=[],
             outdated=[],
             runs=[],
         )
@@ -95,6 +96,8 @@ class TaskFold:
                 self._state(TaskState.RECOVERING)
             case isolator.LeaseEnded():
                 row.leases_ended.append(record.reason)
+            case coordinator.NotTold():
+                row.not_told.append(f"{record.other.partition('/')[2]} was restarted, and {record.reason}")
             case coordinator.Unobserved():
                 self._state(TaskState.UNOBSERVED)
             case coordinator.State() if row.state == TaskState.UNOBSERVED:

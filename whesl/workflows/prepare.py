@@ -116,7 +116,7 @@ def prepare(
     extra = {} if observe else spares_by_step(spec, workflow, spares)
     if not own_node and not observe:
         extra = with_isolators_node(extra, workflow)
-    workflow = _with_spares(workflow, extra)
+    workflow = _with_spares(workflow, extra).with_coupled(spec.coupled)
     file_retry.write(directory / "spec.json", msgspec.json.encode(spec))
     file_retry.write(directory / "workflow.json", msgspec.json.encode(workflow))
     options = FluxifyOptions(

@@ -33,10 +33,17 @@ def identify(state: State, register: Register) -> str:
 
 
 def dependents(state: State, task: str) -> tuple[str, ...]:
-    """Return the ids of all tasks downstream of a task, nearest first; none when it stands alone."""
+    """Return the ids of all tasks downstream of a task or coupled with it, nearest first; maybe none."""
     entry = state.tasks.get(task)
     workflow = state.workflows.get(entry.workflow) if entry else None
     return downstream(_index(_Same(workflow.workflow)).children, task) if workflow else ()
+
+
+def coupled(state: State, task: str) -> tuple[str, ...]:
+    """Return the ids of the tasks that exchange data with a task while both run."""
+    entry = state.tasks.get(task)
+    workflow = state.workflows.get(entry.workflow) if entry else None
+    return _index(_Same(workflow.workflow)).coupled.get(task, ()) if workflow else ()
 
 
 class _Index:
@@ -47,6 +54,7 @@ class _Index:
 
     def __init__(self, workflow: Workflow) -> None:
         self.children = workflow.children()
+        self.coupled = {task.id: task.coupled for task in workflow.tasks if task.coupled}
         self.by_workspace: dict[str, str] = {}
         self.by_instance: dict[tuple[str, str], str] = {}
         for task in workflow.tasks:

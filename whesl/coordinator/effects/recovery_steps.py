@@ -239,6 +239,8 @@ def _by_dependents(job: _Job) -> StepEnded:
         )
     if kind == (ResourceKind.JOB, Operation.REPLACE):
         change = _replaced(Configuration(), job.arguments(args.JobReplace))
+        # Those that run now began before this recovery: they are ended, and started again.
+        change = msgspec.structs.replace(change, restart=job.recovery.time)
         return job.ended(OwnStepOutcome.CONTINUE, "dependents run changed", dependents=change)
     if kind == (ResourceKind.JOB, Operation.REMOVE):
         return job.ended(

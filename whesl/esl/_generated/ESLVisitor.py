@@ -43,6 +43,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#coupled.
+    def visitCoupled(self, ctx:ESLParser.CoupledContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#detected.
     def visitDetected(self, ctx:ESLParser.DetectedContext):
         return self.visitChildren(ctx)

@@ -18,6 +18,7 @@ from whesl.esl.language.source import Source
 from whesl.esl.language.symbol_table import Declarations
 from whesl.esl.language.syntax import Word, unquote
 from whesl.esl.lint import exceptions_together, paths, pattern_lines
+from whesl.esl.lint.coupled_jobs import apart_from_each_other
 from whesl.esl.lint.statements import Done, Watched
 from whesl.esl.spec import (
     DEFAULT_LIMIT,
@@ -34,6 +35,7 @@ from whesl.esl.spec import (
 from whesl.model.workflow import Workflow
 
 _MAX_CYCLES = 20
+_WILD = frozenset("*?[")
 _SHELL = frozenset({126, 127})  # a shell's status for a command that cannot be executed, or is not found
 _S = TypeVar("_S", bound=syntax.Statement)
 
@@ -90,6 +92,7 @@ class _Check:
                 if len(self._source.parts) == 1
                 else "an included exception is watched when a recovery step or a declaration names it",
             )
+        coupled = tuple(self._coupled(statement) for statement in self._of(syntax.Coupled))
         if self._findings.failed:
             return None
         self._cannot_work({item.name: item for item in exceptions if item is not None})
@@ -98,6 +101,7 @@ class _Check:
             entities=tuple(self._declarations.entities),
             levels=tuple(self._declarations.levels),
             resources=self._declarations.resource_declarations(),
+            coupled=tuple(dict.fromkeys(coupled)),
             exceptions=tuple(exception for exception in exceptions if exception is not None),
         )
 
@@ -197,6 +201,21 @@ class _Check:
         if kind is None or severity is None:
             return None
         return JobExceptionRaise(exception_type=kind, severity=severity)
+
+    def _coupled(self, statement: syntax.Coupled) -> tuple[str, ...]:
+        """Return globs of jobs that run together; with a workflow, at least two of it have to."""
+        jobs = tuple(dict.fromkeys(self._job(job) for job in statement.jobs))
+        hint = "name two steps or more, as in DECLARE COUPLED JOB [simulation, analysis]"
+        if len(jobs) == 1 and not _WILD & set(jobs[0]):
+            self._findings.add(
+                "ESL090", "one job alone is coupled with nothing", statement.keyword, hint=hint
+            )
+        elif self._jobs is not None and all(self._jobs.has(job) for job in jobs):
+            own = not self._source.included(statement.keyword.start)
+            apart = apart_from_each_other(self._jobs.whole, jobs) if own else ""
+            if apart:
+                self._findings.add("ESL090", apart, statement.keyword, severity=Severity.WARNING, hint=hint)
+        return jobs
 
     def _job(self, job: Word) -> str:
         """Return the glob of a job's name; in quotes a bracket means itself."""
@@ -416,6 +435,7 @@ class _Jobs:
     """The names that jobs of a workflow go by: of the step, and of the task."""
 
     def __init__(self, workflow: Workflow) -> None:
+        self.whole = workflow
         self.workflow = workflow.name
         self.names = dict.fromkeys(name for task in workflow.tasks for name in (task.step, task.name))
 

@@ -36,7 +36,17 @@ _DECLARED: dict[int, type[Enum]] = {
 }
 _HANDLED = (ESLParser.DETECTION, ESLParser.RECOVERY)
 # The first two words of all statements.
-_HEADS = ("DECLARE", "EXCEPTION", "INCLUDE", "ENTITY", "EXCEPTION_TYPE", "RESOURCE", "DETECTION", "RECOVERY")
+_HEADS = (
+    "DECLARE",
+    "EXCEPTION",
+    "INCLUDE",
+    "ENTITY",
+    "EXCEPTION_TYPE",
+    "RESOURCE",
+    "COUPLED",
+    "DETECTION",
+    "RECOVERY",
+)
 _LONGEST_KEYWORD = 18
 _MAX_SHOWN = 40
 _CONTINUE = "a statement ends with its line; if it goes on in the next one, put a backslash at the line's end"

@@ -57,6 +57,10 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
             _terminal(ctx.STRING()),
         )
 
+    def visitCoupled(self, ctx: Any) -> syntax.Coupled:  # noqa: N802
+        """Return jobs that run together."""
+        return syntax.Coupled(_word(ctx), tuple(self._job(job) for job in ctx.job()))
+
     def visitDeclared(self, ctx: Any) -> syntax.Declared:  # noqa: N802
         """Return a declared exception."""
         return syntax.Declared(

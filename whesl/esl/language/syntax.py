@@ -35,6 +35,14 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True)
+class Coupled:
+    """``DECLARE COUPLED JOB [jobs]``. Jobs in quotes still have them."""
+
+    keyword: Word
+    jobs: tuple[Word, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """An operation of a resource, with the handler in quotes if one is named."""
 
@@ -189,7 +197,7 @@ class Recovered:
     end: int
 
 
-Statement = Include | Entities | Levels | Resource | Declared | Detected | Recovered
+Statement = Include | Entities | Levels | Coupled | Resource | Declared | Detected | Recovered
 
 
 def unquote(word: Word, *, regex: bool = False) -> str:

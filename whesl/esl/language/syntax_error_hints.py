@@ -14,6 +14,7 @@ _DECLARED = {
     _P.ENTITY: "DECLARE ENTITY entity, ...",
     _P.EXCEPTION_TYPE: "DECLARE EXCEPTION_TYPE type, ...",
     _P.RESOURCE: 'DECLARE RESOURCE resource[operation [HANDLER "name"], ...]',
+    _P.COUPLED: "DECLARE COUPLED JOB [job, job, ...]",
     _P.EXCEPTION: "DECLARE EXCEPTION name type JOB [job, ...] [LIMIT n [WITHIN s]] [BACKOFF s] [ELSE action]",
 }
 _DETECTED = {

@@ -9,6 +9,7 @@ import msgspec
 
 from whesl.esl.detections.wording import cut
 from whesl.esl.spec import (
+    Entity,
     ExceptionSpec,
     Level,
     Operation,
@@ -83,10 +84,13 @@ def done(spec: Spec, step: RecoveryStep) -> str:
     if handler is not None:
         given = f" with {cut(msgspec.json.encode(step.arguments).decode())}" if step.arguments else ""
         return f"{step.entity.value}: {operation} by your handler {handler}{given}"
-    clause = _CLAUSES[step.resource, step.operation](step.arguments)
+    what = step.resource, step.operation
+    clause = _CLAUSES[what](step.arguments)
     if step.before_failure:
         clause = f"once a checkpoint is whole, and only then, {clause}, before the node has failed"
         return f"{step.entity.value}: {operation} BEFORE FAILURE: {clause}"
+    if step.entity is Entity.DEPENDENT_JOB and what == (ResourceKind.JOB, Operation.REPLACE):
+        clause += "; that is for tasks that depend on it or are coupled with it, and restarts those that run"
     return f"{step.entity.value}: {operation}: {clause}"
 
 

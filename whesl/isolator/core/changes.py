@@ -95,6 +95,8 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
             return _job_raised(state, record)
         case records.Reconfigured():
             return _reconfigured(state, record)
+        case records.RestartedForAnother():
+            return {"phase": Phase.FENCING, "notice": None}
         case records.Control():
             return _control(state, record)
         case records.Paused():
@@ -150,6 +152,7 @@ def _attempt(state: State, record: records.Attempt) -> dict[str, Any]:
         "restarted": (),
         "reached": None,
         "ran": state.configuration.path_map,
+        "restart_known": state.configuration.restart,
         "notice": None,
     }
 

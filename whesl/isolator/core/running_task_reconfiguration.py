@@ -3,6 +3,8 @@
 A program finds the configuration in the file that WHESL_RECONFIGURE names, and is sent a signal where the
 rule names one. A program that began with another configuration is told at least once: also one that was being
 started, that does not handle the signal yet, or whose isolator or coordinator was away meanwhile.
+Where the change asks for a restart (a coupled task was started again), the attempt is ended, and the next one
+begins with it.
 """
 
 from __future__ import annotations
@@ -53,6 +55,11 @@ def tell(transition: Transition) -> None:
     """Tell a running program the configuration, where that is newer than the one that it began with."""
     state = transition.state
     if state.notice is None:
+        return
+    if state.configuration.restart > state.restart_known and not state.setup.observe:
+        transition.record(records.RestartedForAnother(attempt=state.attempt))
+        transition.say("ended and started again, because a task that it is coupled with was")
+        transition.end_attempt()
         return
     transition.do(WriteReconfigure(configuration=state.configuration))
     if state.notice:

@@ -96,6 +96,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     # The path map that the last attempt was started with, as recovery steps have changed it since: a running
     # task's configuration may change before it fails, and its files are then still where they were.
     ran: PathMap = PathMap()
+    restart_known: float = 0.0  # ``restart`` of the configuration that the last attempt was started with
     coordinator_version: int = 0
     # The signal that tells the running program of a configuration newer than its own; 0: only by its file.
     notice: int | None = None

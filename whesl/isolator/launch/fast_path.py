@@ -253,7 +253,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
 # The JSON of a ``Configuration`` that nobody has changed.
 UNCHANGED = (
     b'{"version":0,"path_map":{"rules":[]},"environment":{},"command":null,"nodes":null,'
-    b'"time_limit":null,"workdir":null,"excluded_nodes":[],"skip":false}'
+    b'"time_limit":null,"workdir":null,"excluded_nodes":[],"skip":false,"restart":0.0}'
 )
 
 

@@ -137,7 +137,13 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
             return state_edits.task_changed(
                 state, record.task, parted=record.state, exit_code=record.exit_code
             )
-        case records.CoordinatorStarted() | records.CoordinatorStopped() | records.Refused() | Damage():
+        case (
+            records.CoordinatorStarted()
+            | records.CoordinatorStopped()
+            | records.Refused()
+            | records.NotTold()
+            | Damage()
+        ):
             return state
         case _:
             return assert_never(record)

@@ -12,7 +12,7 @@ from itertools import islice
 
 import msgspec
 
-from whesl.coordinator.core.dependents_and_names import dependents, running
+from whesl.coordinator.core.dependents_and_names import coupled, dependents, running
 from whesl.coordinator.core.events_and_commands import Send, Tell
 from whesl.coordinator.core.state import Recovery, State, TaskEntry
 from whesl.coordinator.core.transition_context import Transition
@@ -138,6 +138,31 @@ def _next(configuration: Configuration, present: Configuration) -> Configuration
     if configuration.says_the_same(present):
         return None
     return msgspec.structs.replace(configuration, version=present.version + 1)
+
+
+def note_not_told(
+    transition: Transition, task: str, exception: str, change: Configuration | None, signal: int
+) -> None:
+    """Write down which running tasks a task is coupled with that do not hear of its restart.
+
+    Args:
+        transition: the transition of the core.
+        task: the restarted one.
+        exception: what it was restarted for.
+        change: what its recovery changes for the others, None for nothing.
+        signal: that they are sent, 0 for none.
+    """
+    for entry in running(transition.state, coupled(transition.state, task)):
+        if entry.quiet:
+            reason = "its isolator does not answer"
+        elif change is None:
+            reason = f"{exception} has no step of DEPENDENT_JOB"
+        elif not signal and not change.restart:
+            reason = "no signal is named, so it knows only if it reads the file that WHESL_RECONFIGURE names"
+        else:
+            continue
+        transition.record(records.NotTold(task=entry.id, other=task, exception=exception, reason=reason))
+        transition.say(f"{entry.id} is not told that {task} was restarted: {reason}")
 
 
 class WaitingPeers:

@@ -20,6 +20,7 @@ from whesl.coordinator.core.recovery.dependent_reconfiguration import (
     apply_changes,
     configure,
     configure_by_change,
+    note_not_told,
     upon_present,
 )
 from whesl.coordinator.core.state import Recovery, TaskEntry, numbered
@@ -270,6 +271,13 @@ def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
         configure_by_change(transition, changes, because=message.exception, signal=message.signal)
     if recovery is not None and message.raised in (0.0, recovery.raised.time):
         apply_changes(transition, recovery, own=False)
+    if message.outcome is RecoveryOutcome.RELAUNCHED:
+        own = recovery if recovery is not None and message.raised in (0.0, recovery.raised.time) else None
+        change = own.dependents if own is not None and own.dependents is not None else None
+        if change is None and changes:
+            change = message.dependents_map
+        signal = message.signal or (own.signal if own is not None else 0)
+        note_not_told(transition, entry.id, message.exception, change, signal)
 
 
 def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:

@@ -268,12 +268,12 @@ def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
     elif state.is_refused:
         evidence = Evidence(kind="launcher", time=transition.now, detail=event.reason)
         give_up(transition, evidence, f"what the refused start left could not be ended: {event.reason}")
-    elif state.recovery is not None and state.phase is Phase.FENCING:
-        instead(
-            transition,
-            otherwise_of(transition, state.recovery),
-            f"the attempt could not be ended: {event.reason}",
-        )
+    elif state.phase is Phase.FENCING:
+        reason = f"the attempt could not be ended: {event.reason}"
+        if state.recovery is not None:
+            instead(transition, otherwise_of(transition, state.recovery), reason)
+        else:
+            give_up(transition, Evidence(kind="launcher", time=transition.now, detail=event.reason), reason)
 
 
 def proceed(transition: Transition) -> None:
