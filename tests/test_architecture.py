@@ -19,7 +19,7 @@ PACKAGE = ROOT / "whesl"
 # Room: the rooms it may import. The table of docs/architecture.md, which a test below compares.
 ALLOWED: dict[str, set[str]] = {
     "agents": {"detect", "locking", "model", "operations", "rjms", "wire"},
-    "ckpt": {"model", "wire"},
+    "ckpt": {"locking", "model", "rjms", "wire"},
     "client": {"coordinator", "isolator", "model", "report", "wire"},
     "cloud": {"journal", "local", "locking", "model", "predict", "report", "rjms", "scheduling", "workflows"},
     "coordinator": {

@@ -25,6 +25,7 @@ from whesl.ckpt.core.states_and_events import (
     Lost,
     Migrate,
     Migrated,
+    Node,
     NodePhase,
     Predicted,
     Release,
@@ -34,6 +35,7 @@ from whesl.ckpt.core.states_and_events import (
     Settings,
     State,
     Tick,
+    Withdrawn,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
 LATE = 1e6  # after every time-out, before every predicted failure
 FAR = 1e7
+FAR_AND_LATER = (FAR - 20, FAR - 10)  # lead times: what is predicted second is further away
+FAR_THEN_NEARER = (FAR, FAR / 2)
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,6 @@ class Agent:
     committed: bool = False
     ranks: int = 2
     ended: int = 0
-    fails_at: float = math.inf
     inbox: tuple[Command, ...] = ()
     outbox: tuple[Event, ...] = ()
 
@@ -67,7 +70,8 @@ class Agent:
 class Budget:
     """How often each kind of trouble may still happen."""
 
-    predictions: int = 2
+    leads: tuple[float, ...] = FAR_AND_LATER  # of the predictions, in their order
+    withdrawals: int = 0
     requests: int = 0
     losses: int = 1
     passes: int = 1
@@ -86,6 +90,8 @@ class World:
     migrating: tuple[str, ...] = ()
     durable: tuple[tuple[int, int, str], ...] = ()  # epoch, target, node
     complete: tuple[int, ...] = ()
+    foretold: tuple[tuple[str, float, int], ...] = ()  # node, when it fails, first checkpoint that covers it
+    asked: int = 0  # the first checkpoint that an acknowledged request leads to, until one has ended
 
     def key(self) -> object:
         state = self.state
@@ -103,8 +109,10 @@ class World:
             )
             for name, node in sorted(state.nodes.items())
         )
-        numbers = (state.last, state.resumable, self.complete)
-        return nodes, epoch, numbers, self.agents, self.budget, self.sealing, self.migrating, self.durable
+        numbers = (state.last, state.resumable, self.complete, state.asked, state.again)
+        known = (tuple(sorted(state.foretold.items())), self.foretold, self.asked)
+        world = (self.agents, self.budget, self.sealing, self.migrating, self.durable)
+        return nodes, epoch, numbers, known, world
 
 
 class ViolationError(AssertionError):
@@ -129,6 +137,7 @@ def apply(world: World, event: Event, now: float = 0.0, step: Step = protocol.st
     state, commands = step(before, event, now)
     agents = list(world.agents)
     sealing, migrating, durable, complete = world.sealing, world.migrating, world.durable, world.complete
+    asked = world.asked
     for command in commands:
         match command:
             case Ask(nodes=nodes) | Grant(nodes=nodes) | Release(nodes=nodes):
@@ -138,6 +147,8 @@ def apply(world: World, event: Event, now: float = 0.0, step: Step = protocol.st
                         agents[index] = replace(agents[index], inbox=(*agents[index].inbox, command))
                 if isinstance(command, Grant):
                     _granted(state, command)
+                if isinstance(command, Release) and command.epoch >= asked:
+                    asked = 0
                 if isinstance(command, Release) and command.complete:
                     complete = (*complete, command.epoch)
             case Seal():
@@ -152,6 +163,11 @@ def apply(world: World, event: Event, now: float = 0.0, step: Step = protocol.st
         for node in state.nodes.values()
     ):
         raise ViolationError("a node waits for a checkpoint that is over")
+    for name, fails_at, _ in world.foretold:
+        known = state.nodes.get(name) or state.foretold.get(name)
+        lost = name in state.nodes and state.nodes[name].phase is NodePhase.LOST
+        if not lost and (known is None or known.fails_at != fails_at):
+            raise ViolationError(f"{name} was predicted to fail at {fails_at}, and that is not known")
     return replace(
         world,
         state=state,
@@ -160,6 +176,7 @@ def apply(world: World, event: Event, now: float = 0.0, step: Step = protocol.st
         migrating=migrating,
         durable=durable,
         complete=complete,
+        asked=asked,
     )
 
 
@@ -198,11 +215,10 @@ def moves(world: World, step: Step = protocol.step) -> Iterator[tuple[str, World
     for index, agent in enumerate(world.agents):
         name = name_of(index)
         if agent.outbox:
-            left = replace(agent, outbox=agent.outbox[1:])
-            yield (
-                f"{name} tells {agent.outbox[0]}",
-                apply(_with(world, index, left), agent.outbox[0], step=step),
-            )
+            told = agent.outbox[0]
+            left = _with(world, index, replace(agent, outbox=agent.outbox[1:]))
+            known = _forget(left, name) if isinstance(told, Lost) else left
+            yield f"{name} tells {told}", apply(known, told, step=step)
         if not agent.alive:
             continue
         if agent.inbox:
@@ -228,22 +244,31 @@ def moves(world: World, step: Step = protocol.step) -> Iterator[tuple[str, World
             dead = replace(agent, alive=False, inbox=(), outbox=(Lost(node=name),))
             spent = replace(world, budget=replace(budget, losses=budget.losses - 1))
             yield f"{name} dies", _with(spent, index, dead)
-        if budget.predictions:
-            lead = FAR - 10 * budget.predictions
-            told = _with(world, index, replace(agent, fails_at=min(agent.fails_at, lead)))
-            spent = replace(told, budget=replace(budget, predictions=budget.predictions - 1))
-            yield f"{name} predicted", apply(spent, Predicted(node=name, lead=lead), step=step)
+        if budget.leads:
+            lead = budget.leads[0]
+            if name in world.state.nodes:  # else it would be refused
+                spent = replace(_foretell(world, name, lead), budget=replace(budget, leads=budget.leads[1:]))
+                yield f"{name} predicted", apply(spent, Predicted(node=name, lead=lead), step=step)
+        if budget.withdrawals and any(node == name for node, _, _ in world.foretold):
+            spent = replace(_forget(world, name), budget=replace(budget, withdrawals=budget.withdrawals - 1))
+            yield f"{name} is well", apply(spent, Withdrawn(node=name), step=step)
     if world.sealing:
         yield "sealed", apply(replace(world, sealing=0), Sealed(epoch=world.sealing), step=step)
     for node in world.migrating:
         rest = tuple(other for other in world.migrating if other != node)
-        yield f"{node} moved", apply(replace(world, migrating=rest), Migrated(node=node), step=step)
+        moves_now = world.state.nodes.get(node, Node(ranks=0)).phase is NodePhase.MIGRATING
+        moved = replace(_forget(world, node) if moves_now else world, migrating=rest)
+        yield f"{node} moved", apply(moved, Migrated(node=node), step=step)
     if budget.requests:
         spent = replace(world, budget=replace(budget, requests=budget.requests - 1))
-        yield "requested", apply(spent, Requested(), step=step)
+        asked = apply(spent, Requested(), step=step)
+        begun = asked.state.epoch is not None and world.state.epoch is None
+        yield "requested", replace(asked, asked=asked.state.last) if begun else asked
     if budget.timeouts and protocol.due(world.state) <= LATE:
         spent = replace(world, budget=replace(budget, timeouts=budget.timeouts - 1))
         yield "time-out", apply(spent, Tick(), LATE, step=step)
+    if world.state.again < LATE:
+        yield "it is tried again", apply(world, Tick(), world.state.again, step=step)
     if budget.restarts:
         yield "coordinator restarts", _restarted(world)
 
@@ -285,7 +310,7 @@ def _restarted(world: World) -> World:
     whole = last == 0 or last in world.complete
     return replace(
         world,
-        state=protocol.start(world.state.settings, last, whole=whole),
+        state=protocol.start(world.state.settings, last, whole=whole, known=protocol.known(world.state)),
         agents=tuple(agents),
         budget=replace(world.budget, restarts=world.budget.restarts - 1),
         sealing=0,
@@ -303,8 +328,21 @@ def _hello(name: str, agent: Agent, nodes: int) -> Joined:
         epoch=agent.epoch,
         target=agent.target,
         committed=agent.committed,
-        fails_at=agent.fails_at,
     )
+
+
+def _foretell(world: World, name: str, fails_at: float) -> World:
+    """Note a prediction, and the number of the first checkpoint that has to cover it."""
+    state = world.state
+    before = next((entry for entry in world.foretold if entry[0] == name), None)
+    under_way = state.epoch.number if state.epoch is not None else state.last + 1
+    number = before[2] if before is not None and fails_at >= before[1] else under_way
+    rest = tuple(entry for entry in world.foretold if entry[0] != name)
+    return replace(world, foretold=(*rest, (name, fails_at, number)))
+
+
+def _forget(world: World, name: str) -> World:
+    return replace(world, foretold=tuple(entry for entry in world.foretold if entry[0] != name))
 
 
 def _with(world: World, index: int, agent: Agent) -> World:
@@ -362,6 +400,12 @@ def _at_rest(world: World) -> None:
             raise ViolationError(f"{name_of(index)} waits for ever in checkpoint {agent.epoch}")
     if world.state.epoch is not None:
         raise ViolationError(f"checkpoint {world.state.epoch.number} never ends")
+    if all(agent.alive and not agent.ended for agent in world.agents):
+        if world.asked:
+            raise ViolationError("a checkpoint was asked for, and none has ended")
+        for name, fails_at, number in world.foretold:
+            if max(world.complete, default=0) < number:
+                raise ViolationError(f"{name} fails at {fails_at}, and no checkpoint {number} covers it")
 
 
 def _way(came: dict[object, tuple[object, str] | None], key: object) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,11 +109,11 @@ def test_a_script_without_a_first_line_of_its_own(running: Running) -> None:
 
 def test_a_coordinator_that_cannot_be_started_is_tried_ever_later(tmp_path: Path) -> None:
     """It was begun anew five times a second, for as long as the program ran."""
-    made = job_launch.Job((), "name", tmp_path)
-    made._serve = ["sh", "-c", f"echo >> {tmp_path / 'starts'}; exit 1"]
-    made._coordinator = subprocess.Popen(made._serve)
+    kept = job_launch.Kept(lambda: ["sh", "-c", f"echo >> {tmp_path / 'starts'}; exit 1"])
     with subprocess.Popen(["sleep", "3"]) as program:
-        made._watch(program)
+        while program.poll() is None:
+            kept.look()
+            time.sleep(0.05)
     assert 2 <= len((tmp_path / "starts").read_text()) <= 5
 
 

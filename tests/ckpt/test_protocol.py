@@ -10,18 +10,31 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.ckpt.explore import FAR, Agent, Budget, ViolationError, World, explore, fresh, moves
+from tests.ckpt.explore import (
+    FAR,
+    FAR_AND_LATER,
+    FAR_THEN_NEARER,
+    Agent,
+    Budget,
+    ViolationError,
+    World,
+    explore,
+    fresh,
+    moves,
+)
 from whesl.ckpt.core import protocol
 from whesl.ckpt.core.states_and_events import (
     AbortMigration,
     Answered,
     Ask,
     Command,
+    CommitFailed,
     Committed,
     EpochPhase,
     Event,
     Grant,
     Joined,
+    Known,
     Migrate,
     NodePhase,
     Predicted,
@@ -33,6 +46,7 @@ from whesl.ckpt.core.states_and_events import (
     State,
     Tick,
     Told,
+    Withdrawn,
 )
 
 WAIT = 1e5  # a time-out that passes by ``explore.LATE``
@@ -43,28 +57,34 @@ def settings(**changes: Any) -> Settings:
     return Settings(arrival=WAIT, commit=WAIT, **changes)
 
 
-def budget(**changes: int) -> Budget:
+def budget(**changes: Any) -> Budget:
     return Budget(**{**QUIET.__dict__, **changes})
 
 
 @pytest.mark.parametrize(
     ("count", "trouble", "chosen", "least"),
     [
-        # Two predictions, a death, a step that was passed, a full disk and a time-out, in any order.
-        pytest.param(2, Budget(), settings(), 50_000, marks=pytest.mark.costly),
+        # Two predictions, a death, a step that was passed, and a time-out, in any order; or a full disk.
+        pytest.param(2, Budget(failures=0), settings(), 20_000, marks=pytest.mark.costly),
+        pytest.param(2, Budget(timeouts=0, losses=0), settings(), 4_000, marks=pytest.mark.costly),
         # The coordinator is killed at any moment.
-        (2, budget(losses=1, predictions=1, restarts=1), settings(), 2_000),
+        (2, budget(losses=1, leads=(FAR,), restarts=1), settings(), 2_000),
         pytest.param(
-            2, budget(failures=1, predictions=1, restarts=2), settings(), 5_000, marks=pytest.mark.costly
+            2, budget(failures=1, leads=(FAR,), restarts=2), settings(), 5_000, marks=pytest.mark.costly
         ),
         # The first prediction is too near for a migration, the second is not.
         (2, budget(losses=1, timeouts=1), settings(migration=FAR - 15), 5_000),
-        (3, budget(predictions=2), settings(writers=1), 1_000),
+        (3, budget(), settings(writers=1), 1_000),
+        # What is known of a node changes: a nearer failure, none at all; the disk is full meanwhile.
+        (2, budget(leads=FAR_THEN_NEARER, withdrawals=1), settings(), 1_000),
+        (2, budget(leads=FAR_THEN_NEARER, failures=2), settings(), 1_000),
+        (2, budget(leads=FAR_THEN_NEARER, withdrawals=1), settings(migration=FAR - 15), 500),
+        (2, budget(requests=1, leads=(FAR,), restarts=1), settings(), 2_000),
         # Ranks come to their end before they come to the step.
-        (2, budget(predictions=1, requests=1, ends=2), settings(), 2_000),
-        (2, budget(predictions=1, ends=1, restarts=1), settings(), 2_000),
+        (2, budget(leads=(FAR,), requests=1, ends=2), settings(), 2_000),
+        (2, budget(leads=(FAR,), ends=1, restarts=1), settings(), 2_000),
         pytest.param(
-            3, budget(losses=1, predictions=1, requests=1), settings(), 10_000, marks=pytest.mark.costly
+            3, budget(losses=1, leads=(FAR,), requests=1), settings(), 10_000, marks=pytest.mark.costly
         ),
     ],
 )
@@ -79,7 +99,7 @@ def _walk(seed: int) -> int:
     rng = random.Random(seed)
     count = rng.randint(4, 24)
     trouble = Budget(
-        predictions=rng.randint(1, 6),
+        leads=tuple(FAR - 10.0 * rng.randint(1, 6) for _ in range(rng.randint(1, 6))),
         requests=rng.randint(0, 2),
         losses=rng.randint(0, 1),
         passes=rng.randint(0, 3),
@@ -149,21 +169,64 @@ def _waits_for_the_ended(self: Any) -> str:
     return ""
 
 
+_predicted, _leave = protocol._Transition.predicted, protocol._Transition._leave
+
+
+def _first_prediction_counts(self: Any, event: Any) -> None:
+    known = self.nodes[event.node]
+    _predicted(self, event)
+    self._set(event.node, fails_at=min(known.fails_at, self.nodes[event.node].fails_at))
+
+
+def _covered_for_good(self: Any, event: Any) -> None:
+    known = self.nodes[event.node]
+    if known.covered:
+        self._set(event.node, fails_at=self.now + event.lead)
+    else:
+        _predicted(self, event)
+
+
+def _never_again(self: Any, why: str, *, complete: bool = False) -> None:
+    _leave(self, why, complete=complete)
+    self.again = math.inf
+
+
 @pytest.mark.parametrize(
-    ("method", "fault"),
+    ("method", "fault", "trouble"),
     [
-        ("_ended", _waits_for_the_ended),
-        ("_vulnerable", _healthy_first),
-        ("lost", _no_abandon),
-        ("_advance", _all_at_once),
-        ("_leave", _forgets),
-        ("settle", _hasty),
+        ("_ended", _waits_for_the_ended, {"ends": 1}),
+        ("_vulnerable", _healthy_first, {}),
+        ("lost", _no_abandon, {"losses": 1}),
+        ("_advance", _all_at_once, {}),
+        ("_leave", _forgets, {}),
+        ("settle", _hasty, {"passes": 1}),
+        ("predicted", _first_prediction_counts, {"leads": FAR_AND_LATER}),
+        ("predicted", _covered_for_good, {"leads": FAR_THEN_NEARER}),
+        ("withdrawn", lambda self, event: None, {"withdrawals": 1}),
+        ("_leave", _never_again, {"failures": 1}),
     ],
 )
-def test_faults_are_found(method: str, fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_are_found(
+    method: str, fault: Any, trouble: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(protocol._Transition, method, fault)
     with pytest.raises((ViolationError, AssertionError)):
-        explore(2, budget(losses=1, passes=1, ends=1), settings(), most=200_000)
+        explore(2, budget(**trouble), settings(), most=200_000)
+
+
+@pytest.mark.parametrize("forgotten", ["foretold", "asked"])
+def test_what_was_acknowledged_and_not_written_down_is_found(
+    forgotten: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prediction that no agent had heard of was lost with the coordinator."""
+    known = protocol.known
+    monkeypatch.setattr(
+        protocol,
+        "known",
+        lambda state: replace(known(state), **{forgotten: type(getattr(Known(), forgotten))()}),
+    )
+    with pytest.raises(ViolationError):
+        explore(2, budget(requests=1, restarts=1), settings())
 
 
 # What single events lead to -------------------------------------------------------------------------------
@@ -241,8 +304,8 @@ def test_a_rank_that_never_polls_holds_nobody_for_ever() -> None:
     state, _ = follow(job(arrival=10.0), (Predicted(node="n1", lead=30.0), 0.0))
     assert protocol.due(state) == 10.0
     state, commands = follow(state, (Tick(), 10.0))
-    assert isinstance(commands[-1], Release)
-    assert commands[-1].why == "no answer from n0, n1, n2"
+    assert isinstance(commands[0], Release)
+    assert commands[0].why == "no answer from n0, n1, n2"
     assert state.epoch is None
 
 
@@ -344,5 +407,61 @@ def test_a_covered_node_is_not_checkpointed_again_for_the_same_failure() -> None
     assert state.nodes["n0"].phase is NodePhase.COMMITTING
     state, commands = follow(state, (Committed(node="n0", epoch=1), 1.0), (Sealed(epoch=1), 1.1))
     assert commands == [Release(nodes=("n0",), epoch=1, complete=True, why="")]
-    state, commands = follow(state, (Predicted(node="n0", lead=20.0), 5.0))
+    state, commands = follow(
+        state, (Predicted(node="n0", lead=24.5), 5.0), (Predicted(node="n0", lead=30), 6)
+    )
     assert not any(isinstance(command, (Ask, Grant)) for command in commands)
+    assert state.nodes["n0"].fails_at == 36.0
+
+
+def test_a_nearer_failure_than_was_predicted_before_leads_to_another_checkpoint() -> None:
+    """300 s, and ten seconds later 15 s: there was no checkpoint, and no word."""
+    state, _ = follow(
+        job(1),
+        (Predicted(node="n0", lead=300.0), 0.0),
+        (Answered(node="n0", epoch=1, round=1, top=3), 0.1),
+        (Answered(node="n0", epoch=1, round=2, top=3), 0.2),
+        (Committed(node="n0", epoch=1), 1.0),
+        (Sealed(epoch=1), 1.1),
+    )
+    state, commands = follow(state, (Predicted(node="n0", lead=15.0), 10.0))
+    assert isinstance(commands[-1], Ask) and commands[-1].epoch == 2
+    assert state.nodes["n0"].fails_at == 25.0
+
+
+def test_a_failure_that_is_not_expected_any_longer() -> None:
+    state, _ = follow(job(migration=20.0), (Predicted(node="n1", lead=30.0), 0.0))
+    state, commands = follow(state, (Withdrawn(node="n1"), 1.0))
+    assert AbortMigration(node="n1", why="its failure is not expected any longer") in commands
+    assert state == job(migration=20.0)
+    _, commands = follow(state, (Withdrawn(node="n1"), 2.0))
+    assert said(commands) == ["no failure of n1 is predicted"]
+
+
+def test_what_was_given_up_is_tried_again_ever_later_while_there_is_time_left() -> None:
+    """50 s of lead were left, and nothing was done with them."""
+    state, _ = follow(job(1), (Predicted(node="n0", lead=50.0), 0.0))
+    tried = []
+    now = 0.0
+    while state.epoch is not None:
+        state, commands = follow(
+            state, (CommitFailed(node="n0", epoch=state.last, why="No space left on device"), now)
+        )
+        assert isinstance(commands[0], Release)
+        now = protocol.due(state)
+        state, _ = follow(state, (Tick(), now))
+        tried.append(now)
+    assert tried == [1.0, 3.0, 7.0, 15.0, 31.0, 50.0]
+    assert (state.epoch, state.nodes["n0"].fails_at) == (None, math.inf)
+
+
+def test_ranks_that_write_one_file_write_it_together() -> None:
+    """Who opens a file of all ranks waits for all of them: one node alone would never write."""
+    state = protocol.start(Settings(writers=1))
+    for node in ("n0", "n1"):
+        state, _ = follow(state, (Joined(node=node, ranks=1, of=2, together=True), 0.0))
+    state, _ = follow(state, (Predicted(node="n1", lead=50.0), 0.0))
+    answers = [(Answered(node=n, epoch=1, round=r, top=1), 0.1) for r in (1, 2) for n in ("n0", "n1")]
+    state, commands = follow(state, *answers)
+    (grant,) = commands
+    assert isinstance(grant, Grant) and grant.nodes == ("n0", "n1")

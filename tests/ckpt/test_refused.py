@@ -117,34 +117,60 @@ def sheet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Page:
     return made
 
 
-def alone(client: Client, place: Path) -> None:
-    """A client without an agent: nothing is asked for, and what is committed is durable."""
+def alone(client: Client, place: Path, why: str = "") -> None:
+    """A client without an agent: nothing is asked for, and what is committed is durable.
+
+    Where an agent was to be there, nothing is restored: the program would begin anew, unprotected.
+    """
     (place / "state").write_text("step 1")
     for _ in range(3):
         assert not client.poll()
         client.commit(place / "state")
-    assert client.restore() is None
+    if why:
+        for restore in (client.restore, client.restore_all):
+            with pytest.raises(WheslError, match=f"nothing was restored: .*{why}"):
+                restore()
+    else:
+        assert client.restore() is None
     client.finish()
 
 
 def test_an_agent_of_another_version(sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     sheet.put(0, rank_page.MAGIC + 1)
-    alone(Client(0, 1), tmp_path)
+    alone(Client(0, 1), tmp_path, "another version")
     said = capfd.readouterr().err
     assert said.count("another version: checkpoints are not coordinated") == 1 == len(said.splitlines())
     if COMPILER is None:
         pytest.skip("no C compiler is on PATH")
     program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", CLIENT / "examples" / "counter.c")
-    done = subprocess.run([program, "0", "1", "5", "1", "10"], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("rank 0 ends at 5 15\n")
-    assert done.stderr.count("another version: checkpoints are not coordinated") == 1
+    done = subprocess.run([program, "0", "1", "5", "1", "10"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "nothing was restored: the agent is of another version" in done.stderr
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_a_page_that_nobody_makes(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The program computed from the beginning, unprotected, although there was a whole checkpoint."""
+    monkeypatch.setenv("WHESL_CKPT_PAGE", str(tmp_path / "page"))
+    monkeypatch.setenv("WHESL_CKPT_PATIENCE", "0.2")
+    if language == "python":
+        alone(Client(0, 1), tmp_path, "cannot open .*page")
+        return
+    if COMPILER is None:
+        pytest.skip("no C compiler is on PATH")
+    program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", CLIENT / "examples" / "counter.c")
+    done = subprocess.run([program, "0", "1", "5", "1", "10"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "nothing was restored: cannot open" in done.stderr
 
 
 def test_two_programs_with_the_same_ranks(
     sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     first = Client(0, 1)
-    alone(Client(0, 1), tmp_path)
+    alone(Client(0, 1), tmp_path, "another process has this rank")
     assert capfd.readouterr().err.count("another process has this rank") == 1
     assert [slot.rank for slot in sheet.ranks()] == [0]
     first.finish()
@@ -220,7 +246,7 @@ def test_a_manifest_names_files_of_its_own_directory(name: str, sheet: Page, tmp
 
 def test_one_file_is_no_part_of_two_ranks(tmp_path: Path) -> None:
     (tmp_path / "1").mkdir()
-    parts = tuple(Part(rank, 0, 0, "state") for rank in range(2))
+    parts = tuple(Part(rank, 1, 0, "state") for rank in range(2))
     with pytest.raises(ValueError, match="one file for several ranks"):
         manifest.write(tmp_path, Manifest(1, 5, parts, "requested"))
 
@@ -229,7 +255,7 @@ def test_one_file_is_no_part_of_two_ranks(tmp_path: Path) -> None:
 def test_a_rank_that_is_none(
     rank: int, ranks: int, sheet: Page, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    alone(Client(rank, ranks), tmp_path)
+    alone(Client(rank, ranks), tmp_path, f"rank {rank} of {ranks} is none")
     assert (
         capfd.readouterr().err
         == f"whesl.ckpt: rank {rank} of {ranks} is none: checkpoints are not coordinated\n"
@@ -297,7 +323,7 @@ def test_an_agent_takes_back_what_a_rank_no_longer_says(sheet: Page, tmp_path: P
         agent._restored()
     assert [(each.good, each.bad) for each in said] == [(1, 0), (0, 0)]
     client.finish()
-    agent.close(remove=True)
+    agent.close()
 
 
 PARTS = """
@@ -359,7 +385,7 @@ def test_an_agent_tells_of_ranks_that_have_ended(
         assert (len(ranks), ended) == (1, 1)
         other.finish()
     finally:
-        agent.close(remove=True)
+        agent.close()
 
 
 def test_a_checkpoint_without_all_parts_is_never_called_whole(tmp_path: Path) -> None:
@@ -400,7 +426,7 @@ def test_a_rank_that_never_restores_is_told_of(tmp_path: Path) -> None:
             time.sleep(0.001)
             made._time()
         (text,) = [each for each in said if "not restored yet" in each]
-        assert "1 of its 2 ranks" in text and text.endswith("Not heard of: n1")
+        assert "1 of 2 ranks" in text and text.endswith("Not heard of: n1")
         made._take(b"agent:n1", messages.encode(Verified(node="n1", epoch=1, good=1, bad=0)))
         assert said[-1] == "checkpoint 1 is restored"
     finally:

@@ -197,6 +197,11 @@ def test_without_an_agent_the_program_runs_on(program: Program) -> None:
     assert alone.stderr.count("checkpoints are not coordinated") == 1
 
 
+def agents(job: str, living: int) -> list[str]:
+    nodes = ("n1", "n2", "n3")
+    return job_launch.agents_command(os.environ, job, nodes[:living], nodes)
+
+
 def test_names_in_flux_inside_a_job_of_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Flux hands the script's environment on: Slurm's variables there tell of another node and job."""
     for name in ("SLURM_JOB_ID", "FLUX_URI", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID", "WHESL_TASK"):
@@ -204,12 +209,13 @@ def test_names_in_flux_inside_a_job_of_slurm(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("SLURMD_NODENAME", "batch-host")
     assert (rendezvous.name_of_job(None), rendezvous.name_of_node()) == ("17", "batch-host")
-    assert job_launch.agents_command(os.environ, "17")[0] == "srun"
+    assert agents("17", 2)[0] == "srun" and "--nodelist=n1,n2" in agents("17", 2)
     monkeypatch.setenv("FLUX_URI", "local:///tmp/flux")
     assert (rendezvous.name_of_job(None), rendezvous.name_of_node()) == ("17", NODE)
     monkeypatch.setenv("FLUX_ENCLOSING_ID", "\N{LATIN SMALL LETTER F WITH HOOK}26st4Ej")
     assert rendezvous.name_of_job(None) == "f26st4Ej"
-    assert job_launch.agents_command(os.environ, "f26st4Ej")[:3] == ["flux", "exec", "--rank=all"]
+    assert agents("f26st4Ej", 3)[:3] == ["flux", "exec", "--rank=all"]
+    assert agents("f26st4Ej", 2)[:3] == ["flux", "exec", "--rank=0,1"]  # the last one is down
     monkeypatch.setenv("FLUX_JOB_ID", "f1")  # one task of a job has no agents on others' nodes
     monkeypatch.delenv("SLURM_JOB_ID")
-    assert job_launch.agents_command(os.environ, "f1")[0] == sys.executable
+    assert agents("f1", 1)[0] == sys.executable

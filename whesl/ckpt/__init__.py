@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from whesl.ckpt.client import Client as Client
     from whesl.ckpt.client import CommitError as CommitError
     from whesl.ckpt.client import DamagedError as DamagedError
+    from whesl.ckpt.client import OtherRanksError as OtherRanksError
 
-__all__ = ["Client", "CommitError", "DamagedError"]
+__all__ = ["Client", "CommitError", "DamagedError", "OtherRanksError"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,9 @@ import zmq
 from whesl.ckpt import messages, rank_page
 from whesl.ckpt.core.states_and_events import Answered, Ask, CommitFailed, Grant, Joined, Release
 from whesl.ckpt.manifest import Part
-from whesl.ckpt.messages import Agreed, Candidate, Verified, Warned, Written
-from whesl.ckpt.rank_page import Page, SlotState
+from whesl.ckpt.messages import Agreed, Candidate, Over, Slow, Verified, Written
+from whesl.ckpt.rank_page import Page, Slot, SlotState
+from whesl.ckpt.rank_writes import Writing
 from whesl.ckpt.rendezvous import Address, find
 from whesl.wire.curve_sockets import ClientSocket
 
@@ -49,17 +49,22 @@ class Agent:
         self._settled_by = self._arrived_by = 0.0
         self._told = 0  # the checkpoint whose end, good or bad, was told
         self._verified = Verified(node=node, epoch=0, good=0, bad=0)
-        self._joined = -1, -1  # ranks that the coordinator knows, and those that it knows to have ended
-        self._fails_at = math.inf  # as predicted, until a checkpoint is complete
+        self._joined = (
+            -1,
+            -1,
+            False,
+        )  # ranks that the coordinator knows, and those that it knows to have ended
+        self._writing: Writing | None = None  # since the ranks were let to write
+        self._over = False
         self._heard = 0.0  # when the coordinator last said something
         self._moved = time.monotonic()  # when the ranks last did
 
     def run(self, until: Callable[[], bool]) -> None:
-        """Serve until told to stop; the page stays for another agent of this node."""
+        """Serve until told to stop, by a signal or the coordinator."""
         poller = zmq.Poller()
         for socket in self._socket.sockets:
             poller.register(socket, zmq.POLLIN)
-        while not until():
+        while not until() and not self._over:
             self._find()
             busy = self._asked is not None or self._in_epoch()
             # Looks come further apart the longer nothing happens: processors are for those that write.
@@ -78,10 +83,9 @@ class Agent:
             self._look()
             self._page.beat()
 
-    def close(self, *, remove: bool) -> None:
-        """Close the socket and the page."""
+    def close(self) -> None:
+        """Close the socket; the page is its owner's, and may be for another agent of this node."""
         self._socket.close()
-        self._page.close(remove=remove)
 
     def _find(self) -> None:
         """Speak to the coordinator, also where a new one has another address."""
@@ -110,7 +114,7 @@ class Agent:
         committed = bool(epoch and ranks) and all(
             slot.state is SlotState.COMMITTED and slot.epoch == epoch for slot in ranks
         )
-        self._joined = len(ranks), ended
+        self._joined = len(ranks), ended, _together(ranks)
         if committed:
             self._send(self._written(epoch))
         self._send(
@@ -122,7 +126,7 @@ class Agent:
                 epoch=epoch,
                 target=target,
                 committed=committed,
-                fails_at=self._fails_at - time.monotonic(),
+                together=_together(ranks),
             )
         )
         if self._verified.epoch:
@@ -150,16 +154,13 @@ class Agent:
                     message.target,
                 ):
                     sheet.put(rank_page.GRANTED, message.epoch)
+                    self._writing = Writing(message.arrival, message.commit, time.monotonic())
             case Release():
                 sheet.put(rank_page.RELEASED, message.epoch)
                 sheet.put(rank_page.TARGET, rank_page.IDLE)
-                self._asked = None
-                if message.complete:
-                    self._fails_at = math.inf
-                end = "is complete" if message.complete else f"was given up: {message.why}"
-                self._log(f"checkpoint {message.epoch} {end}")
-            case Warned():
-                self._fails_at = min(self._fails_at, time.monotonic() + message.lead)
+                self._asked = self._writing = None
+            case Over():
+                self._over = True
             case Candidate():
                 sheet.put(rank_page.CANDIDATE, message.epoch or rank_page.IDLE)
             case Agreed():
@@ -170,7 +171,7 @@ class Agent:
     def _look(self) -> None:
         """See what the ranks have done since the last look."""
         ranks, ended = self._page.registered()
-        if self._socket.connected and (len(ranks), ended) != self._joined:
+        if self._socket.connected and (len(ranks), ended, _together(ranks)) != self._joined:
             self._moved = time.monotonic()
             self._join()
         if self._asked is not None:
@@ -204,6 +205,16 @@ class Agent:
         if self._told == epoch:
             return
         ranks = list(sheet.ranks())
+        unwritten = [
+            slot for slot in ranks if not (slot.state is SlotState.COMMITTED and slot.epoch == epoch)
+        ]
+        if self._writing is not None and (why := self._writing.trouble(unwritten, time.monotonic())):
+            self._told = epoch
+            self._send(CommitFailed(node=self._node, epoch=epoch, why=why))
+            return
+        if self._writing is not None and (slow := self._writing.slow(unwritten, time.monotonic())):
+            seconds = self._writing.arrival
+            self._send(Slow(node=self._node, epoch=epoch, ranks=slow, seconds=seconds))
         for slot in ranks:
             failed = slot.state is SlotState.FAILED and slot.epoch == epoch
             late = slot.polls < sheet.get(rank_page.TARGET) and time.monotonic() > self._arrived_by
@@ -243,3 +254,8 @@ class Agent:
     def _send(self, message: messages.ToCoordinator) -> None:
         # What is lost with a connection is told again when the next one is made (``_join``).
         self._socket.send(messages.encode(message))
+
+
+def _together(ranks: list[Slot]) -> bool:
+    """Whether ranks write one file of all."""
+    return any(slot.shared for slot in ranks)

@@ -20,7 +20,6 @@ import os
 import sys
 import threading
 import time
-import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,12 +30,16 @@ from whesl.model import file_retry
 from whesl.model.errors import WheslError
 
 _PAUSE, _LONGEST = 0.0002, 0.005  # seconds between two looks while a rank waits
-_START = 10.0  # seconds in which the node's agent makes its page
+_APPEARS = 5.0  # seconds in which a file that another node has written is seen on this one
 _UNNAMED = "the coordinator has named no checkpoint"
 
 
 class CommitError(WheslError):
     """A part could not be made durable; the checkpoint is given up, and the one before stays the newest."""
+
+
+class OtherRanksError(WheslError):
+    """The checkpoint was written by another number of ranks; it is whole, and stays."""
 
 
 class DamagedError(WheslError):
@@ -54,15 +57,19 @@ class Client:
         ranks: how many there are; None likewise.
         patience: seconds to wait for an agent that gives no sign of life; None for WHESL_CKPT_PATIENCE, or
             60.
+        shared: whether ``path`` is one file that all ranks write together (MPI-IO, HDF5); then no node
+            writes before another.
     """
 
     __slots__ = (
+        "_absent",
         "_count",
         "_directory",
         "_first",
         "_memory",
         "_patience",
         "_said",
+        "_shared",
         "_words",
         "epoch",
         "path",
@@ -71,7 +78,12 @@ class Client:
     )
 
     def __init__(
-        self, rank: int | None = None, ranks: int | None = None, patience: float | None = None
+        self,
+        rank: int | None = None,
+        ranks: int | None = None,
+        patience: float | None = None,
+        *,
+        shared: bool = False,
     ) -> None:
         if rank is None or ranks is None:
             from mpi4py import MPI
@@ -82,6 +94,8 @@ class Client:
         self.path = Path()
         self._count = 0
         self._said = False
+        self._shared = shared
+        self._absent = ""  # why there is no agent, where one was to be
         self._patience = patience if patience is not None else _seconds("WHESL_CKPT_PATIENCE", 60.0)
         self._directory = os.environ.get("WHESL_CKPT_DIR", "")
         self._memory: mmap.mmap | None = None
@@ -90,10 +104,11 @@ class Client:
         self._first = rank_page.HEADER // 8
         name = os.environ.get("WHESL_CKPT_PAGE", "").replace("%n", name_of_node())
         if not 0 <= rank < ranks:
-            self._say(f"rank {rank} of {ranks} is none", always=True)
+            self._lacks(f"rank {rank} of {ranks} is none", always=True)
         elif name:
             self._attach(Path(name))
-        else:
+        if not name:
+            self._absent = ""
             self._say("no agent (WHESL_CKPT_PAGE is not set)")
 
     def poll(self) -> bool:
@@ -124,7 +139,8 @@ class Client:
             words[first + rank_page.SLOT_TARGET] = target
             if words[rank_page.GRANTED] == epoch and words[rank_page.TARGET] == target:
                 self.epoch = epoch
-                self.path = Path(self._directory) / str(epoch) / f"rank-{self.rank}.writing"
+                name = "all-ranks.part" if self._shared else f"rank-{self.rank}.writing"
+                self.path = Path(self._directory) / str(epoch) / name
                 words[first + rank_page.DURABLE] = 0
                 words[first + rank_page.STATE] = SlotState.WRITING
                 return True
@@ -142,6 +158,9 @@ class Client:
     def commit(self, path: str | os.PathLike[str]) -> None:
         """Make a file durable and tell the agent: fsync, checksum, final name, fsync of the directory.
 
+        The checksums of a file of all ranks are computed when all of them have committed. Where the
+        checkpoint was given up meanwhile, the file is removed.
+
         Args:
             path: the file, which nobody writes to any longer.
 
@@ -150,14 +169,21 @@ class Client:
         """
         words, first = self._words, self._first
         coordinated = words[first + rank_page.STATE] == SlotState.WRITING
+        if coordinated:
+            words[first + rank_page.SYNCING] = self.epoch
         try:
-            name, size, checksum = _durable(Path(path))
             if coordinated:
-                self._check(Path(path), name)
+                self._check(Path(path))
+            if self._shared:
+                name, size, checksum = _synced(Path(path))
+            else:
+                name, size, checksum = _durable(Path(path))
         except OSError as error:
+            if coordinated and self._is_over(Path(path)):
+                return
             self.give_up(str(error))
             raise CommitError(f"rank {self.rank} cannot commit {path}: {error}") from error
-        if not coordinated:
+        if not coordinated or self._is_over(Path(path).with_name(name)):
             return
         words[first + rank_page.BYTES] = size
         words[first + rank_page.CHECKSUM] = checksum
@@ -165,8 +191,20 @@ class Client:
         words[first + rank_page.DURABLE] = self.epoch
         words[first + rank_page.STATE] = SlotState.COMMITTED
 
-    def _check(self, path: Path, name: str) -> None:
+    def _is_over(self, path: Path) -> bool:
+        """Whether the checkpoint was given up: nobody needs the file any longer, and it is removed."""
+        words, first = self._words, self._first
+        if words[rank_page.RELEASED] < self.epoch:
+            return False
+        words[first + rank_page.STATE] = SlotState.RUNNING
+        with suppress(OSError):
+            self._check(path)
+            path.unlink()
+        return True
+
+    def _check(self, path: Path) -> None:
         """Raise OSError where a manifest cannot name a file."""
+        name = path.name
         if len(os.fsencode(name)) >= rank_page.TEXT:
             raise OSError(f"its name is longer than {rank_page.TEXT - 1} bytes")
         if len(name.split()) != 1:
@@ -184,21 +222,47 @@ class Client:
     def restore(self, timeout: float | None = None) -> Path | None:
         """Return this rank's part of the newest whole checkpoint, the same one on all ranks; None for none.
 
+        A file of all ranks is returned on each of them.
+
         Args:
             timeout: seconds to wait for other ranks after this one's part was verified; None for
                 WHESL_CKPT_RESTORE, or half an hour.
 
         Raises:
-            WheslError: the agent gives no sign of life, or not all ranks have verified a checkpoint in time.
-                The program has to end: other ranks may have restored.
+            OtherRanksError: the checkpoint is of another number of ranks (``restore_all``).
+            WheslError: there is no agent although WHESL_CKPT_PAGE is set, it gives no sign of life, a file
+                cannot be read, or not all ranks have verified a checkpoint in time. The program has to end:
+                other ranks may have restored.
         """
+        found = self._restored(timeout, redistributes=False)
+        return None if found is None else found[self.rank]
+
+    def restore_all(self, timeout: float | None = None) -> list[Path] | None:
+        """Return all parts of the newest whole checkpoint, in the order of the ranks that wrote them.
+
+        For a program that distributes its state by itself: it may have another number of ranks than the one
+        that wrote the checkpoint. Each rank verifies its share of the parts, and all ranks have to call this.
+
+        Args:
+            timeout: as of ``restore``.
+
+        Raises:
+            WheslError: as of ``restore``.
+        """
+        return self._restored(timeout, redistributes=True)
+
+    def _restored(self, timeout: float | None, *, redistributes: bool) -> list[Path] | None:
         limit = timeout if timeout is not None else _seconds("WHESL_CKPT_RESTORE", 1800.0)
         words, first = self._words, self._first
         if self._memory is None:
+            if self._absent:
+                raise WheslError(
+                    f"nothing was restored: {self._absent}", hint="is `whesl ckpt run` still running?"
+                )
             return None
         begin = seen = time.monotonic()
         beat = answered = 0
-        path: Path | None = None
+        found: list[Path] | None = None
         due = begin + limit
         while True:
             candidate, agreed = words[rank_page.CANDIDATE], words[rank_page.AGREED]
@@ -206,14 +270,15 @@ class Client:
                 return None
             if agreed and agreed == answered:
                 self.epoch = agreed
-                return path
+                return found
             if candidate not in (0, answered, rank_page.IDLE):
+                words[first + rank_page.VERIFIED] = 0  # until this one is looked at
                 try:
-                    path = self._verified(candidate)
+                    found = self._verified(candidate, redistributes=redistributes)
                 except DamagedError:
-                    path = None
+                    found = None
                 answered = candidate
-                words[first + rank_page.VERIFIED] = candidate * 2 + (path is not None)
+                words[first + rank_page.VERIFIED] = candidate * 2 + (found is not None)
                 due = time.monotonic() + limit
             if words[rank_page.HEARTBEAT] != beat:
                 beat, seen = words[rank_page.HEARTBEAT], time.monotonic()
@@ -238,40 +303,65 @@ class Client:
             self._memory.close()
             self._memory = None
 
-    def _verified(self, epoch: int) -> Path:
+    def _verified(self, epoch: int, *, redistributes: bool) -> list[Path]:
+        """Return the parts of a checkpoint, of which this rank has verified its own."""
+        until = time.monotonic() + _APPEARS
+        while True:
+            try:
+                return file_retry.retried(lambda: self._looked(epoch, redistributes=redistributes))
+            except (FileNotFoundError, DamagedError) as error:
+                if time.monotonic() > until or isinstance(error, DamagedError):
+                    raise DamagedError(f"checkpoint {epoch} is damaged: {error}") from error
+            except OSError as error:
+                # What cannot be read is not damaged: another attempt may read it.
+                raise WheslError(
+                    f"nothing was restored: checkpoint {epoch} cannot be read: {error}",
+                    hint="start the program again when its file system answers",
+                ) from error
+            time.sleep(0.1)  # a network file system shows what another node has written only later
+
+    def _looked(self, epoch: int, *, redistributes: bool) -> list[Path]:
         folder = Path(self._directory) / str(epoch)
-        try:
-            found = manifest.read(folder)
-            if found is None or self.rank >= len(found.parts):
-                raise DamagedError(f"checkpoint {epoch} has no part of rank {self.rank}")
-            part = found.parts[self.rank]
-            path = folder / part.name
-            if _checksum(path) != (part.bytes, part.checksum):
-                raise DamagedError(f"{path} is not what its manifest tells")
-        except OSError as error:
-            raise DamagedError(f"cannot read checkpoint {epoch}: {error}") from error
-        return path
+        found = manifest.told(folder)
+        if found is None:
+            (folder / manifest.NAME).stat()
+            raise DamagedError("its manifest is torn")
+        ranks = len(found.parts)
+        if ranks != self.ranks and not redistributes:
+            raise OtherRanksError(
+                f"nothing was restored: checkpoint {epoch} has parts of {ranks} ranks, and this program has"
+                f" {self.ranks}",
+                hint=f"start it with {ranks} ranks, or with another --dir to begin anew; a program that"
+                " redistributes its state calls restore_all",
+            )
+        for part in found.parts[self.rank :: self.ranks]:
+            size = sum(one.bytes for one in found.parts if one.name == part.name)
+            whole = (folder / part.name).stat().st_size == size
+            check = manifest.checksum(folder / part.name, part.offset, part.bytes)
+            if not whole or check != (part.bytes, part.checksum):
+                raise DamagedError(f"{part.name} is not what its manifest tells")
+        return [folder / part.name for part in found.parts]
 
     def _attach(self, name: Path) -> None:
-        until = time.monotonic() + min(self._patience, _START)
+        until = time.monotonic() + self._patience
         while True:
             try:
                 file = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
                 break
             except OSError as error:
                 if not isinstance(error, FileNotFoundError) or time.monotonic() > until:
-                    self._say(f"cannot open {name}: {error.strerror}")
+                    self._lacks(f"cannot open {name}: {error.strerror}")
                     return
             time.sleep(0.01)  # agents and ranks are started at the same time
         try:
             status = os.fstat(file)
             if status.st_uid != os.geteuid() or status.st_size < rank_page.HEADER + rank_page.SLOT:
-                self._say("the page is not this user's, or too small")
+                self._lacks("the page is not this user's, or too small")
                 return
             memory = mmap.mmap(file, status.st_size)
             words = memoryview(memory).cast("Q")
             if words[0] != rank_page.MAGIC:
-                self._say("the agent is of another version")
+                self._lacks("the agent is of another version")
                 return
             # Python has no compare-and-swap: processes of one node take their slots one after the other.
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -280,7 +370,7 @@ class Client:
                 state = words[first + rank_page.STATE]
                 mine = state != SlotState.FREE and words[first + rank_page.RANK] == self.rank
                 if mine and state != SlotState.FINISHED and rank_page.alive(words[first + rank_page.PID]):
-                    self._say("another process has this rank: two programs in one job?")
+                    self._lacks("another process has this rank: two programs in one job?")
                     return
                 if mine or state == SlotState.FREE:
                     self._memory, self._words, self._first = memory, words, first
@@ -289,16 +379,18 @@ class Client:
                         rank_page.VERIFIED,
                         rank_page.SLOT_EPOCH,
                         rank_page.DURABLE,
+                        rank_page.SYNCING,
                     ):
                         words[first + word] = 0
                     words[first + rank_page.RANK] = self.rank
                     words[first + rank_page.RANKS] = self.ranks
+                    words[first + rank_page.SHARED] = self._shared
                     words[first + rank_page.PID] = os.getpid()
                     words[first + rank_page.STATE] = SlotState.RUNNING
                     directory = bytes(memory[128 : rank_page.HEADER]).partition(b"\0")[0]
                     self._directory = os.fsdecode(directory)
                     return
-            self._say("more ranks on this node than a page has room for")
+            self._lacks("more ranks on this node than a page has room for")
         finally:
             fcntl.flock(file, fcntl.LOCK_UN)  # the mapping keeps the file open, and would keep the lock
             os.close(file)
@@ -308,6 +400,11 @@ class Client:
             start = self._first * 8 + rank_page.TEXT
             data = os.fsencode(text)[: rank_page.TEXT - 1]
             self._memory[start : start + rank_page.TEXT] = data.ljust(rank_page.TEXT, b"\0")
+
+    def _lacks(self, what: str, *, always: bool = False) -> None:
+        """Note and say why there is no agent: a program that is to be protected must not restore nothing."""
+        self._absent = what
+        self._say(what, always=always)
 
     def _say(self, what: str, *, always: bool = False) -> None:
         if not self._said and (self.rank == 0 or always) and sys.stderr is not None:
@@ -331,13 +428,11 @@ def _seconds(name: str, usual: float) -> float:
     return given if given > 0 else usual
 
 
-def _checksum(path: Path) -> tuple[int, int]:
-    size = crc = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            size += len(block)
-            crc = zlib.crc32(block, crc)
-    return size, crc
+def _synced(path: Path) -> tuple[str, int, int]:
+    """Make durable what this rank has written to a file of all ranks."""
+    file_retry.sync(path)
+    file_retry.sync(path.parent)
+    return path.name, 0, 0
 
 
 def _durable(path: Path) -> tuple[str, int, int]:
@@ -357,7 +452,7 @@ def _durable(path: Path) -> tuple[str, int, int]:
         except RuntimeError:  # there are no more threads to be had
             sync()
         try:
-            size, crc = _checksum(path)
+            size, crc = manifest.checksum(path)
         finally:
             if syncing.ident is not None:
                 syncing.join()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import glob
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,19 +16,25 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whesl.ckpt import rendezvous
+from whesl import rjms
+from whesl.ckpt import acknowledged, directory_lock, rendezvous
 from whesl.ckpt.rank_page import alive
 from whesl.model.errors import TransientError, UsageError, WheslError
+from whesl.model.states import NodeState
+from whesl.rjms.port import Closing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from whesl.rjms.port import Allocation
+
 START = 120.0  # seconds for the coordinator to listen: a file system may be busy, and nothing runs yet
-AGAIN, SELDOM = 0.5, 60.0  # seconds before a coordinator that died twice is started again, and the longest
-END = 5.0  # seconds for agents to end
+AGAIN, SELDOM = 0.5, 60.0  # seconds before a process that died twice is started again, and the longest
+END = 5.0  # seconds for the coordinator and agents to end
 ASKED = 2.0  # seconds for a coordinator of the same name to answer
-_PDEATHSIG = 1  # prctl(2)
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+FORWARDED = (*ENDING, signal.SIGUSR1, signal.SIGUSR2)
+_NAMED = 8  # nodes that a line names
 
 
 def page_of(name: str, run: str, node: str) -> Path:
@@ -53,30 +58,46 @@ def page_of(name: str, run: str, node: str) -> Path:
     return private / f"{name}.{run}.{node}"
 
 
-def remove_earlier(page: Path) -> None:
-    """Remove this job's pages of earlier runs on this node; their agents died with it."""
-    name, _, rest = page.name.partition(".")
-    node = rest.partition(".")[2]
-    for other in page.parent.glob(f"{glob.escape(name)}.*.{glob.escape(node)}"):
-        if other != page:
-            other.unlink(missing_ok=True)
-
-
-def agents_command(environ: Mapping[str, str], name: str) -> list[str]:
-    """Return the command that starts an agent on each node of the allocation.
+def agents_command(
+    environ: Mapping[str, str], name: str, nodes: Sequence[str], allocated: Sequence[str]
+) -> list[str]:
+    """Return the command that starts an agent on nodes of the allocation.
 
     Args:
         environ: of this process.
         name: of the job.
+        nodes: those that live and are used.
+        allocated: all of the allocation; in Flux in the order of its ranks.
     """
     agent = [sys.executable, "-m", "whesl", "ckpt", "agent", "--name", name]
     if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):  # an instance, perhaps in a job of Slurm
-        return ["flux", "exec", "--rank=all", *agent]
-    if environ.get("SLURM_JOB_ID"):
-        nodes = environ.get("SLURM_JOB_NUM_NODES") or environ.get("SLURM_NNODES") or "1"
-        # Beside the program's own steps, on the nodes that they have.
-        return ["srun", "--overlap", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1", *agent]
+        ranks = [str(rank) for rank, node in enumerate(allocated) if node in nodes]
+        return [
+            "flux",
+            "exec",
+            f"--rank={'all' if len(nodes) == len(allocated) else ','.join(ranks)}",
+            *agent,
+        ]
+    if environ.get("SLURM_JOB_ID") and not environ.get("FLUX_URI"):
+        # Beside the program's own steps; the others stay where one of their nodes is lost.
+        step = ["srun", "--overlap", "--no-kill", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
+        return [*step, "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}", *agent]
     return agent
+
+
+def living(allocation: Allocation) -> tuple[str, ...]:
+    """Return the nodes of an allocation but those that its manager calls down, or whose daemon has ended.
+
+    Where the manager does not answer, all count: what could not be observed is not gone.
+    """
+    nodes = allocation.describe().nodes
+    try:
+        states = allocation.node_states()
+    except WheslError:
+        return nodes
+    return tuple(
+        node for node in nodes if states.get(node) is not NodeState.DOWN and allocation.gone(node) is not True
+    )
 
 
 class Job:
@@ -86,63 +107,156 @@ class Job:
         serve: arguments of ``whesl ckpt serve`` besides the name and the directory.
         name: of the job.
         directory: where checkpoints are.
+        log: is told what happens, a line each.
     """
 
-    def __init__(self, serve: Sequence[str], name: str, directory: Path) -> None:
-        self._name, self._directory = name, directory
-        self._run = secrets.token_hex(4)
+    def __init__(
+        self, serve: Sequence[str], name: str, directory: Path, log: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._name, self._directory, self._log = name, directory, log
+        self._home = rendezvous.folder(name)
         whesl = [sys.executable, "-m", "whesl", "ckpt"]
         self._serve = [*whesl, "serve", "--name", name, "--dir", str(directory), *serve]
-        self._coordinator: subprocess.Popen[bytes] | None = None
-        self._agents: subprocess.Popen[bytes] | None = None
+        self._allocation: Allocation | None = None
+        self._coordinator: Kept | None = None
+        self._agents: Kept | None = None
         self._program: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []  # signals that came before there was a program
+        self._to_end = False  # a signal has come that ends programs
+        self._silent: frozenset[str] = frozenset()  # nodes whose agent could not be heard at an attempt's end
 
-    def run(self, command: Sequence[str]) -> int:
+    def run(self, command: Sequence[str], attempts: int = 1, nodes: int = 0) -> int:
         """Start everything, wait for the program, and end the rest. Signals go to the program.
+
+        A program that fails is started again on the nodes that live then, each time from the newest whole
+        checkpoint; not where a signal has come that ends programs.
 
         Args:
             command: the program, or what launches it.
+            attempts: how often it is started at most.
+            nodes: of the allocation that it uses; the others are spares. 0 for all.
 
         Returns:
-            The program's exit status, as a shell tells it.
+            The exit status of the last attempt, as a shell tells it.
 
         Raises:
-            WheslError: the coordinator does not start. A program runs without agents that do not.
+            WheslError: the coordinator does not start, another program has the name or the directory, or the
+                allocation has too few nodes. A program runs without agents that do not start.
         """
-        home = rendezvous.folder(self._name)
-        _refuse_second(home, self._name)
-        (home / "address").unlink(missing_ok=True)
-        environment = {
-            **os.environ,
-            "WHESL_CKPT_PAGE": str(page_of(self._name, self._run, "%n")),
+        _refuse_second(self._home, self._name)
+        directory_lock.refuse_held(self._directory)
+        with suppress(OSError):  # the coordinator says what is wrong with the directory
+            acknowledged.end_request(self._home)
+        for number in FORWARDED:
+            signal.signal(number, self._signalled)
+        self._allocation = rjms.current_allocation(os.environ)
+        try:
+            for attempt in range(1, attempts + 1):
+                used = self._used(nodes)
+                if attempts > 1:
+                    self._log(f"attempt {attempt} of {attempts} on {_few(used)}: {shlex.join(command)}")
+                status = self._attempt(command, used)
+                if attempts > 1:
+                    self._log(f"attempt {attempt} of {attempts} ended with status {status}")
+                if status == 0 or self._to_end:
+                    break
+            return status
+        finally:
+            if isinstance(self._allocation, Closing):
+                self._allocation.close()
+
+    def _used(self, wanted: int) -> tuple[str, ...]:
+        """Return the nodes that the next attempt uses: those that live, and whose agent was heard."""
+        assert self._allocation is not None
+        allocated = self._allocation.describe().nodes
+        there = living(self._allocation)
+        heard = tuple(node for node in there if node not in self._silent)
+        for what, nodes in (("down", set(allocated) - set(there)), ("silent", set(there) - set(heard))):
+            if nodes:
+                self._log(f"{_few(sorted(nodes))} {'is' if len(nodes) == 1 else 'are'} {what}, and not used")
+        if len(heard) < max(wanted, 1):
+            raise WheslError(
+                f"{len(heard)} of the {len(allocated)} nodes of this allocation can be used, and"
+                f" {max(wanted, 1)} are needed",
+                hint="submit the job again: it goes on from the newest whole checkpoint",
+            )
+        return heard[:wanted] if wanted else heard
+
+    def _environment(self, used: Sequence[str], run: str) -> dict[str, str]:
+        """Return the program's environment, in which these nodes are the allocation."""
+        assert self._allocation is not None
+        environment = dict(os.environ)
+        if tuple(used) != self._allocation.describe().nodes:
+            environment |= self._allocation.launch_environment(used, os.environ)
+        return environment | {
+            "WHESL_CKPT_PAGE": str(page_of(self._name, run, "%n")),
             "WHESL_CKPT_DIR": str(self._directory),
             "WHESL_CKPT_JOB": self._name,
         }
-        for number in FORWARDED:
-            signal.signal(number, self._signalled)
+
+    def _attempt(self, command: Sequence[str], used: Sequence[str]) -> int:
+        """Run the program once, with a coordinator and agents of its own; return its exit status."""
+        assert self._allocation is not None
+        run = secrets.token_hex(4)
+        environment = self._environment(used, run)
+        (self._home / "address").unlink(missing_ok=True)
+        allocated = self._allocation.describe().nodes
         try:
-            self._coordinator = subprocess.Popen(self._serve, stdin=subprocess.DEVNULL)
+            self._coordinator = Kept(lambda: self._serve)
             deadline = time.monotonic() + START
-            while rendezvous.find(home) is None:
+            while rendezvous.find(self._home) is None:
                 self._end_early()
-                if self._coordinator.poll() is not None or time.monotonic() > deadline:
+                if self._coordinator.ended or time.monotonic() > deadline:
                     raise WheslError(
                         "the coordinator of checkpoints does not start", hint="its message is above"
                     )
                 time.sleep(0.02)
-            start = [*agents_command(os.environ, self._name), "--run", self._run]
-            self._agents = subprocess.Popen(start, stdin=subprocess.DEVNULL)
+
+            def agents() -> list[str]:
+                assert self._allocation is not None
+                there = [node for node in living(self._allocation) if node in used]
+                return [
+                    *agents_command(os.environ, self._name, there or used, allocated),
+                    "--run",
+                    run,
+                ]
+
+            self._agents = Kept(agents)
             self._end_early()
             with self._started(command, environment) as program:
                 self._watch(program)
-            return 128 - program.returncode if program.returncode < 0 else program.returncode
+            status = 128 - program.returncode if program.returncode < 0 else program.returncode
+            self._silent = self._end_rest(ask=status != 0)
+            return status
         finally:
-            for process in (self._agents, self._coordinator):
-                _end(process)
+            self._program = None
+            for kept in (self._agents, self._coordinator):
+                if kept is not None:
+                    kept.end()
+
+    def _end_rest(self, *, ask: bool) -> frozenset[str]:
+        """Have the coordinator and the agents end by themselves; return nodes whose agents are not heard."""
+        from whesl.ckpt import control, messages
+
+        address = rendezvous.find(self._home)
+        if address is None:
+            return frozenset()
+        silent: frozenset[str] = frozenset()
+        with suppress(TransientError):
+            if ask:
+                status = control.ask(address, messages.StatusAsked(), ASKED).status
+                silent = frozenset(str(node) for node in _list(status.get("silent")))
+            control.ask(address, messages.Stop(), ASKED)
+            until = time.monotonic() + END
+            while time.monotonic() < until and not all(
+                kept is None or kept.ended for kept in (self._agents, self._coordinator)
+            ):
+                time.sleep(0.02)
+        return silent
 
     def _signalled(self, number: int, _frame: object) -> None:
         """Pass a signal on. Before there is a program it is kept: what is being started has no name yet."""
+        self._to_end |= number in ENDING
         if self._program is not None:
             self._program.send_signal(number)
         else:
@@ -167,66 +281,53 @@ class Job:
         return self._program
 
     def _watch(self, program: subprocess.Popen[bytes]) -> None:
-        """Wait for the program; start a coordinator that died again, ever later where it does not live."""
-        pause = 0.0
-        begun = died = time.monotonic()
+        """Wait for the program; start a coordinator, or agents, that ended again."""
         while program.poll() is None:
-            assert self._coordinator is not None
-            now = time.monotonic()
-            if self._coordinator.poll() is None:
-                died = now
-            elif now - died >= pause:
-                pause = 0.0 if now - begun > SELDOM else min(2 * pause or AGAIN, SELDOM)
-                self._coordinator = subprocess.Popen(self._serve, stdin=subprocess.DEVNULL)
-                begun = died = now
+            for kept in (self._coordinator, self._agents):
+                if kept is not None:
+                    kept.look()
             with suppress(subprocess.TimeoutExpired):
                 program.wait(0.2)
 
 
-def kept_alive(serve: Callable[[], None]) -> int:
-    """Do something in a child process, in another one where a signal kills that; return its exit status.
-
-    A node without an agent would keep its whole job from writing checkpoints. Signals to end go to the child,
-    which ends with this process.
+class Kept:
+    """A process that is started again when it ends, ever later where it does not live.
 
     Args:
-        serve: what is done; it takes SIGTERM and SIGINT itself.
+        command: returns what is started, each time.
     """
-    ends = {signal.SIGTERM, signal.SIGINT}
-    child = 0
-    stopped = False
 
-    def stop(number: int, _frame: object) -> None:
-        nonlocal stopped
-        stopped = True
-        if child:
-            os.kill(child, number)
+    def __init__(self, command: Callable[[], Sequence[str]]) -> None:
+        self._command = command
+        self._process = subprocess.Popen(list(command()), stdin=subprocess.DEVNULL)
+        self._begun = self._died = time.monotonic()
+        self._pause = 0.0
 
-    for number in ends:
-        signal.signal(number, stop)
-    while True:
-        signal.pthread_sigmask(signal.SIG_BLOCK, ends)
-        parent = os.getpid()
-        child = os.fork()
-        if child == 0:
-            _die_with(parent)
-            for number in ends:
-                signal.signal(number, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
-            serve()
-            return 0
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
-        _, status = os.waitpid(child, 0)
-        if stopped or not os.WIFSIGNALED(status):
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(AGAIN)
+    @property
+    def ended(self) -> bool:
+        """Whether it does not run."""
+        return self._process.poll() is not None
 
+    def look(self) -> None:
+        """Start it again where it has ended, and is due."""
+        now = time.monotonic()
+        if not self.ended:
+            self._died = now
+        elif now - self._died >= self._pause:
+            self._pause = 0.0 if now - self._begun > SELDOM else min(2 * self._pause or AGAIN, SELDOM)
+            self._process = subprocess.Popen(list(self._command()), stdin=subprocess.DEVNULL)
+            self._begun = self._died = now
 
-def _die_with(parent: int) -> None:
-    """Have this process end when another one, which started it, is killed."""
-    ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGTERM)
+    def end(self) -> None:
+        """End it, if it has not."""
+        if self.ended:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def _refuse_second(home: Path, name: str) -> None:
@@ -244,12 +345,10 @@ def _refuse_second(home: Path, name: str) -> None:
         )
 
 
-def _end(process: subprocess.Popen[bytes] | None) -> None:
-    if process is None or process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def _few(nodes: Sequence[str]) -> str:
+    """Return nodes for people: all of a few, else how many."""
+    return ", ".join(nodes) if len(nodes) <= _NAMED else f"{len(nodes)} nodes"
+
+
+def _list(found: object) -> list[object]:
+    return found if isinstance(found, list) else []

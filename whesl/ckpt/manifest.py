@@ -1,7 +1,8 @@
 """A checkpoint on disk: a directory with the ranks' parts, and a manifest that is written last.
 
 A directory without a manifest, or whose manifest does not end with its own checksum, is no checkpoint. The
-manifest is text, so that the C client reads it without a library.
+manifest is text, so that the C client reads it without a library. A directory that has the mark of its
+beginning and no manifest never became whole.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.model import file_retry
@@ -18,22 +20,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "manifest"
+BEGUN = "begun"  # an empty file that is made first: its time is that of the checkpoint's beginning
+_BLOCK = 1 << 20
 
 
 class Part(NamedTuple):
-    """One rank's file.
+    """One rank's file, or its share of a file that all ranks have written.
 
     Attributes:
         rank: whose.
         bytes: its size.
         checksum: CRC-32, as of zlib.
         name: of the file, in the checkpoint's directory.
+        offset: where the share begins, in bytes; 0 for a file of this rank's own.
     """
 
     rank: int
     bytes: int
     checksum: int
     name: str
+    offset: int = 0
 
 
 class Manifest(NamedTuple):
@@ -47,6 +53,11 @@ class Manifest(NamedTuple):
         took: seconds from its beginning until all parts were durable; 0 where that is not known.
     """
 
+    @property
+    def bytes(self) -> int:
+        """How much all parts hold."""
+        return sum(part.bytes for part in self.parts)
+
     epoch: int
     step: int
     parts: tuple[Part, ...]
@@ -55,7 +66,7 @@ class Manifest(NamedTuple):
 
 
 def write(directory: Path, manifest: Manifest) -> None:
-    """Write a manifest: fsync, rename, fsync of the directory.
+    """Write a manifest, with what the checkpoint took: fsync, rename, fsync of the directory.
 
     Args:
         directory: of all checkpoints.
@@ -68,35 +79,87 @@ def write(directory: Path, manifest: Manifest) -> None:
     ranks = [part.rank for part in manifest.parts]
     if sorted(ranks) != list(range(len(ranks))) or not ranks:
         raise ValueError(f"checkpoint {manifest.epoch} has parts of ranks {sorted(ranks)}")
-    if len({part.name for part in manifest.parts}) != len(ranks):
-        raise ValueError(f"checkpoint {manifest.epoch} has one file for several ranks")
+    for name, shares in _files(manifest).items():
+        if any(share.offset != at for share, at in zip(shares, _offsets(shares), strict=True)):
+            raise ValueError(f"checkpoint {manifest.epoch} has one file for several ranks: {name}")
+    folder = directory / str(manifest.epoch)
+    beside = folder / f"{NAME}.writing"
+    took = _since_begun(beside) or manifest.took
     lines = [
         "whesl-checkpoint 1",
         f"epoch {manifest.epoch}",
         f"step {manifest.step}",
         f"ranks {len(ranks)}",
-        f"took {manifest.took:.3f}",
+        f"took {took:.3f}",
         f"reason {' '.join(manifest.reason.split())}",
     ]
     for part in sorted(manifest.parts):
         if "/" in part.name or len(part.name.split()) != 1:
             raise ValueError(f"{part.name!r} is no name of a part")
-        lines.append(f"part {part.rank} {part.bytes} {part.checksum:08x} {part.name}")
+        lines.append(f"part {part.rank} {part.bytes} {part.checksum:08x} {part.name} {part.offset}")
     text = "\n".join(lines) + "\n"
     content = f"{text}end {zlib.crc32(text.encode()):08x}\n".encode()
-    folder = directory / str(manifest.epoch)
-    beside = folder / f"{NAME}.writing"
     with beside.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     beside.rename(folder / NAME)
+    (folder / BEGUN).unlink(missing_ok=True)
     for synced in (folder, directory):
         file_retry.sync(synced)
 
 
 def read(folder: Path) -> Manifest | None:
     """Return a checkpoint's manifest; None where it is not whole, or a part has not the size that it tells.
+
+    Raises:
+        OSError: it could not be read, which does not say that it is not there.
+    """
+    manifest = told(folder)
+    return None if manifest is None or damage(folder, manifest, sizes_alone=True) else manifest
+
+
+def damage(folder: Path, manifest: Manifest, *, sizes_alone: bool = False) -> list[str]:
+    """Return what is wrong with a checkpoint's files, a sentence for each; nothing where they are whole.
+
+    Args:
+        folder: of the checkpoint.
+        manifest: its own.
+        sizes_alone: whether their content is left unread.
+
+    Raises:
+        OSError: a file could not be read, which does not say that it is damaged.
+    """
+    found = []
+    for name, shares in _files(manifest).items():
+        try:
+            size = (folder / name).stat().st_size
+            if size != (right := sum(share.bytes for share in shares)):
+                found.append(f"{name} has {size} bytes, and had {right}")
+            elif not sizes_alone:
+                found += [
+                    f"{name} is not what rank {share.rank} has written"
+                    for share in shares
+                    if checksum(folder / name, share.offset, share.bytes)[1] != share.checksum
+                ]
+        except FileNotFoundError:
+            found.append(f"{name} is missing")
+    return found
+
+
+def checksum(path: Path, offset: int = 0, most: int | None = None) -> tuple[int, int]:
+    """Return how many bytes a file has from an offset on, at most so many, and their CRC-32 as of zlib."""
+    size = crc = 0
+    with path.open("rb") as file:
+        file.seek(offset)
+        while block := file.read(_BLOCK if most is None else min(_BLOCK, most - size)):
+            size += len(block)
+            crc = zlib.crc32(block, crc)
+    return size, crc
+
+
+def told(folder: Path) -> Manifest | None:
+    """Return what a checkpoint's manifest tells, whatever became of the parts; None where it has none.
 
     Raises:
         OSError: it could not be read, which does not say that it is not there.
@@ -112,7 +175,9 @@ def read(folder: Path) -> Manifest | None:
         words = [line.split() for line in text.decode().splitlines()]
         values = {line[0]: line[1] for line in words if len(line) == 2}
         parts = tuple(
-            Part(int(line[1]), int(line[2]), int(line[3], 16), line[4]) for line in words if line[0] == "part"
+            Part(int(line[1]), int(line[2]), int(line[3], 16), line[4], int(line[5]))
+            for line in words
+            if line[0] == "part"
         )
         reason = next((" ".join(line[1:]) for line in words if line[0] == "reason"), "")
         manifest = Manifest(int(values["epoch"]), int(values["step"]), parts, reason, float(values["took"]))
@@ -120,18 +185,86 @@ def read(folder: Path) -> Manifest | None:
         return None
     if len(parts) != int(values.get("ranks", "0")) or str(manifest.epoch) != folder.name:
         return None
-    for part in parts:
-        try:
-            if (folder / part.name).stat().st_size != part.bytes:
-                return None
-        except FileNotFoundError:
-            return None
     return manifest
+
+
+def _files(manifest: Manifest) -> dict[str, list[Part]]:
+    """Return the shares of each file, in their order in it."""
+    found: dict[str, list[Part]] = {}
+    for part in sorted(manifest.parts, key=lambda part: (part.offset, part.rank)):
+        found.setdefault(part.name, []).append(part)
+    return found
+
+
+def _offsets(shares: list[Part]) -> list[int]:
+    """Return where each of a file's shares has to begin."""
+    return [sum(share.bytes for share in shares[:index]) for index in range(len(shares))]
+
+
+def begin(directory: Path, number: int) -> None:
+    """Make the directory of a checkpoint that begins, or is taken up, and mark it.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    directory.mkdir(mode=0o700, exist_ok=True)  # it may have been removed; what it was in was not
+    folder = directory / str(number)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        (folder / BEGUN).touch(mode=0o600, exist_ok=False)
+
+
+def _since_begun(beside: Path) -> float:
+    """Return seconds since the mark, by the clock of the file system; 0 where there is no mark.
+
+    ``beside``: the file that is to become the manifest; it is made now.
+    """
+    try:
+        begun = (beside.parent / BEGUN).stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+    beside.unlink(missing_ok=True)
+    beside.touch(mode=0o600)
+    return max(beside.stat().st_mtime - begun, 0.0)
+
+
+def clear(directory: Path, number: int) -> None:
+    """Free what a checkpoint has taken that was given up; its directory stays for ranks that still write.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
+    folder = directory / str(number)
+    if not _never_whole(folder):
+        return
+    for file in folder.iterdir():
+        if file.name != BEGUN:
+            file.unlink(missing_ok=True)
+
+
+def remove_unfinished(directory: Path, before: int) -> None:
+    """Remove what never became whole, of numbers below one.
+
+    Raises:
+        OSError: the directory could not be read.
+    """
+    for number in numbers(directory):
+        if number < before and _never_whole(directory / str(number)):
+            shutil.rmtree(directory / str(number), ignore_errors=True)
+
+
+def _never_whole(folder: Path) -> bool:
+    """Whether a directory is of a checkpoint that was begun, and is not whole."""
+    return (folder / BEGUN).exists() and not (folder / NAME).exists()
 
 
 def numbers(directory: Path) -> list[int]:
     """Return the numbers of all checkpoints of which there is anything, whole or not, the newest first."""
     return sorted((int(entry.name) for entry in directory.iterdir() if entry.name.isdecimal()), reverse=True)
+
+
+def _folders(directory: Path) -> list[Path]:
+    return [directory / str(number) for number in numbers(directory)]
 
 
 def whole(directory: Path) -> list[Manifest]:
@@ -140,12 +273,14 @@ def whole(directory: Path) -> list[Manifest]:
     Raises:
         OSError: the directory could not be read.
     """
-    found = (read(directory / str(number)) for number in numbers(directory))
+    found = map(read, _folders(directory))
     return [manifest for manifest in found if manifest is not None]
 
 
 def remove_old(directory: Path, keep: int, spared: Iterable[int] = ()) -> list[int]:
-    """Remove all but the newest whole checkpoints, and what never became whole before them.
+    """Remove all but the newest whole checkpoints of as many ranks as the newest has.
+
+    One of another number of ranks is another program's, and stays.
 
     Args:
         directory: of all checkpoints.
@@ -155,11 +290,13 @@ def remove_old(directory: Path, keep: int, spared: Iterable[int] = ()) -> list[i
     Returns:
         The numbers that were removed.
     """
-    complete = [manifest.epoch for manifest in whole(directory)]
+    found = [manifest for manifest in map(told, _folders(directory)) if manifest is not None]
+    kept = whole(directory)
+    complete = [one.epoch for one in kept if len(one.parts) == len(kept[0].parts)]
     if len(complete) < keep or keep < 1:
         return []
-    oldest = complete[keep - 1]
-    gone = [number for number in numbers(directory) if number < oldest and number not in spared]
+    of_this = [one.epoch for one in found if len(one.parts) == len(kept[0].parts)]
+    gone = [number for number in of_this if number < complete[keep - 1] and number not in spared]
     for number in gone:
         shutil.rmtree(directory / str(number), ignore_errors=True)
     return gone

@@ -17,6 +17,7 @@ from whesl.ckpt.core.states_and_events import (
     Record,
     Release,
     Requested,
+    Withdrawn,
 )
 from whesl.ckpt.manifest import Part
 from whesl.model.errors import WheslError
@@ -66,10 +67,17 @@ class Agreed(Record, frozen=True, kw_only=True, tag="agreed"):
     epoch: int
 
 
-class Warned(Record, frozen=True, kw_only=True, tag="warned"):
-    """Agents: your node is predicted to fail in so many seconds; tell a coordinator that is started anew."""
+class Slow(Record, frozen=True, kw_only=True, tag="slow"):
+    """These ranks of a node still write, so many seconds after they were let to."""
 
-    lead: float
+    node: str
+    epoch: int
+    ranks: tuple[int, ...]
+    seconds: float
+
+
+class Over(Record, frozen=True, kw_only=True, tag="over"):
+    """Agents: the program has ended; end as well."""
 
 
 class Reply(Record, frozen=True, kw_only=True, tag="reply"):
@@ -87,9 +95,20 @@ class Reply(Record, frozen=True, kw_only=True, tag="reply"):
 
 
 ToCoordinator = (
-    Joined | Answered | Written | CommitFailed | Verified | Lost | Predicted | Requested | StatusAsked | Stop
+    Joined
+    | Answered
+    | Written
+    | Slow
+    | CommitFailed
+    | Verified
+    | Lost
+    | Predicted
+    | Withdrawn
+    | Requested
+    | StatusAsked
+    | Stop
 )
-FromCoordinator = Ask | Grant | Release | Candidate | Agreed | Warned | Reply
+FromCoordinator = Ask | Grant | Release | Candidate | Agreed | Over | Reply
 
 _encoder = msgspec.msgpack.Encoder()
 _to: msgspec.msgpack.Decoder[ToCoordinator] = msgspec.msgpack.Decoder(ToCoordinator)

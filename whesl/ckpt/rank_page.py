@@ -7,9 +7,13 @@ step unseen.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import mmap
 import os
+import struct
 import time
+from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +27,7 @@ MAGIC = 0x31304B434C534857
 IDLE = 2**64 - 1  # no step is agreed on; no checkpoint is to be restored
 HEADER, SLOT, TEXT = 1024, 256, 128  # bytes; a slot's text is its second half
 SLOTS = 256
+_SIZE = HEADER + SLOTS * SLOT
 
 # Words of the header, of eight bytes each.
 _MAGIC, _SLOTS, HEARTBEAT, CANDIDATE, AGREED = 0, 1, 2, 3, 4
@@ -30,6 +35,7 @@ TARGET, EPOCH, GRANTED, RELEASED = 8, 9, 10, 11
 _DIRECTORY = 128  # byte
 # Words of a slot.
 COUNT, STATE, SLOT_EPOCH, SLOT_TARGET, RANK, PID, BYTES, CHECKSUM, VERIFIED, RANKS, DURABLE = range(11)
+SYNCING, SHARED = 11, 12
 
 
 class SlotState(IntEnum):
@@ -58,6 +64,8 @@ class Slot(NamedTuple):
     checksum: int
     verified: int
     ranks: int
+    syncing: int  # the checkpoint whose part it makes durable just now
+    shared: bool  # it writes a file of all ranks
     text: str
 
 
@@ -77,15 +85,9 @@ class Page:
         name = os.fsencode(directory)
         if len(name) >= HEADER - _DIRECTORY:
             raise WheslError(f"the name of {directory} is longer than {HEADER - _DIRECTORY - 1} bytes")
-        size = HEADER + SLOTS * SLOT
         try:
-            if not path.exists():
-                _make(path, size, name)
-            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                self._memory = mmap.mmap(file, size)
-            finally:
-                os.close(file)
+            self._file = _opened(path, name)
+            self._memory = mmap.mmap(self._file, _SIZE)
         except (OSError, ValueError) as error:
             raise WheslError(f"cannot make {path}: {error}", hint="remove it if it is no page") from error
         self._words = memoryview(self._memory).cast("Q")
@@ -116,6 +118,7 @@ class Page:
     def _slots(self) -> Iterator[Slot]:
         for index in range(SLOTS):
             first = (HEADER + index * SLOT) // 8
+            polls = self._words[first + COUNT]  # before the state: who polls again has committed before
             epoch = self._words[first + SLOT_EPOCH]  # before the state: a rank resets that first
             state = self._words[first + STATE]
             if state == SlotState.FREE:
@@ -129,7 +132,7 @@ class Page:
             text = bytes(self._memory[first * 8 + TEXT : first * 8 + SLOT]).partition(b"\0")[0]
             words = self._words
             yield Slot(
-                words[first + COUNT],
+                polls,
                 SlotState(state),
                 epoch,
                 target,
@@ -139,6 +142,8 @@ class Page:
                 words[first + CHECKSUM],
                 words[first + VERIFIED],
                 words[first + RANKS],
+                words[first + SYNCING],
+                bool(words[first + SHARED]),
                 text.decode(errors="replace"),
             )
 
@@ -146,8 +151,38 @@ class Page:
         """Give the memory back; ranks keep theirs. ``remove``: the file as well."""
         self._words.release()
         self._memory.close()
+        os.close(self._file)
         if remove:
             self.path.unlink(missing_ok=True)
+
+
+def remove_ownerless(directory: Path) -> None:
+    """Remove pages whose agent and ranks have all gone: what was killed could not remove its own.
+
+    Args:
+        directory: where this user's pages of this node are.
+    """
+    for path in directory.glob("[!.]*"):
+        try:
+            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            if _lock(file, fcntl.F_WRLCK) and not _has_ranks(os.pread(file, _SIZE, 0)):
+                path.unlink(missing_ok=True)
+        finally:
+            os.close(file)
+
+
+def _has_ranks(content: bytes) -> bool:
+    """Whether a rank of a page lives; what is no page is taken for one that has."""
+    if len(content) != _SIZE:
+        return True
+    words = memoryview(content).cast("Q")
+    slots = range(HEADER // 8, _SIZE // 8, SLOT // 8)
+    ended = (SlotState.FREE, SlotState.FINISHED)
+    pids = [words[first + PID] for first in slots if words[first + STATE] not in ended]
+    return words[_MAGIC] != MAGIC or any(map(alive, pids))
 
 
 def alive(pid: int) -> bool:
@@ -161,17 +196,47 @@ def alive(pid: int) -> bool:
     return not status.rpartition(b")")[2].strip().startswith((b"Z", b"X"))
 
 
-def _make(path: Path, size: int, directory: bytes) -> None:
-    """Make a page; it takes its name when it is whole, so that no rank opens half of one."""
+def _opened(path: Path, directory: bytes) -> int:
+    """Open a page, made where there is none, and lock it: who looks for pages without an owner sees that.
+
+    A process of another namespace is not seen by its number, so that the lock is what tells.
+    """
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return _made(path, directory)
+        _lock(file, fcntl.F_RDLCK)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file), path.stat()):
+                return file
+        os.close(file)  # it was removed meanwhile
+
+
+def _made(path: Path, directory: bytes) -> int:
+    """Make a page and open it; it takes its name when it is whole, so that no rank opens half of one."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    content = bytearray(size)
+    content = bytearray(_SIZE)
     words = memoryview(content).cast("Q")
     words[_MAGIC], words[_SLOTS], words[TARGET] = MAGIC, SLOTS, IDLE
     words.release()
     content[_DIRECTORY : _DIRECTORY + len(directory)] = directory
-    file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(file, content)
-    finally:
-        os.close(file)
+    file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.write(file, content)
+    _lock(file, fcntl.F_RDLCK)
     beside.rename(path)
+    return file
+
+
+def _lock(file: int, kind: int) -> bool:
+    """Lock a file for as long as it is open, in this process or one that was forked; False: another has it.
+
+    Source: fcntl(2), "Open file description locks"; clients use flock(2), which is another lock.
+    """
+    try:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, 0, 0, 0))
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        raise
+    return True

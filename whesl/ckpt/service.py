@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import zmq
 from msgspec.structs import replace
 
-from whesl.ckpt import manifest, messages, rendezvous
-from whesl.ckpt.core import protocol
+from whesl.ckpt import acknowledged, directory_lock, manifest, messages, rendezvous
+from whesl.ckpt.core import protocol, restore
 from whesl.ckpt.core.states_and_events import (
     AbortMigration,
     Answered,
@@ -29,7 +30,6 @@ from whesl.ckpt.core.states_and_events import (
     Lost,
     Migrate,
     Migrated,
-    NodePhase,
     Predicted,
     Release,
     Requested,
@@ -38,10 +38,13 @@ from whesl.ckpt.core.states_and_events import (
     Settings,
     Tick,
     Told,
+    Withdrawn,
 )
 from whesl.ckpt.manifest import Manifest
-from whesl.ckpt.messages import Agreed, Candidate, Reply, StatusAsked, Stop, Verified, Warned, Written
+from whesl.ckpt.messages import Agreed, Candidate, Over, Reply, Slow, StatusAsked, Stop, Verified, Written
 from whesl.ckpt.migration import Migration
+from whesl.ckpt.sealing import Sealing
+from whesl.locking import takeover_lock
 from whesl.model.errors import WheslError
 from whesl.wire.curve_sockets import ServerSocket
 from whesl.wire.own_addresses import bracketed, own_addresses
@@ -59,8 +62,14 @@ def _endpoints(host: str, port: int) -> tuple[str, ...]:
     return tuple(f"tcp://{bracketed(each)}:{port}" for each in hosts)
 
 
+def _writable(directory: Path) -> bool:
+    return os.access(directory, os.W_OK | os.X_OK)
+
+
 GONE = 10.0  # seconds without a connection after which a node counts as lost for its checkpoint
+FAREWELL = 2.0  # seconds for agents to hear that the program has ended
 AGENT = b"agent:"
+_OF_AGENTS = (Joined, Answered, Committed)  # events after which there is nothing new to write down
 
 
 class Service:
@@ -78,7 +87,8 @@ class Service:
         log: is told what happens, a line each.
 
     Raises:
-        WheslError: the directory cannot be written, or the address cannot be listened on.
+        WheslError: the directory cannot be written, another coordinator has it, or the address cannot be
+            listened on.
     """
 
     def __init__(
@@ -99,31 +109,34 @@ class Service:
         self._migration = migration or Migration()
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            known = manifest.numbers(directory)
-            self._whole = [found.epoch for found in manifest.whole(directory)]
+            self._lock = directory_lock.take(directory, log) if _writable(directory) else -1
+            numbers = manifest.numbers(directory)
+            whole = manifest.whole(directory)
+            self._known = acknowledged.load(home)
         except OSError as error:
             raise WheslError(
                 f"checkpoints cannot be kept in {directory}: {error.strerror}",
                 hint="name a directory of your own on the shared file system: --dir DIR",
             ) from error
-        if not os.access(directory, os.W_OK | os.X_OK):
+        if not _writable(directory):
             raise WheslError(f"{directory} is not writable", hint="name a directory of your own: --dir DIR")
-        last = max(known, default=0)
+        last = max(numbers, default=0)
         settings = replace(settings, migration=self._migration.theta)
-        self._state = protocol.start(settings, last, whole=last in (0, *self._whole))
+        self._whole = [found.epoch for found in whole]
+        ended = last in (0, *self._whole)
+        self._state = protocol.start(settings, last, whole=ended, known=self._known)
+        self._unwritten = ""  # why the last acknowledgement was not written down
+        self._sealing = Sealing()
         self._parts: dict[str, Written] = {}
-        self._verified: dict[str, Verified] = {}
-        self._candidate = self._whole[0] if self._whole else 0
-        self._agreed = -1  # not known yet
-        self._verifying = 0, 0, math.inf  # ranks that have, ranks that there are, when the wait is told
-        self._slow = math.inf  # when it is told which nodes still write
+        kept = tuple(restore.Kept(number=found.epoch, ranks=len(found.parts)) for found in whole)
+        self._vote = restore.begin(kept)
+        self._waits = math.inf  # when it is told which ranks have not verified the checkpoint
         self._gone: dict[str, float] = {}
         self._waiting: list[Event] = []
-        self._began = time.monotonic()
-        self._last = self._began
-        self._stopping = False
+        self._last = time.monotonic()
+        self._agents: set[bytes] = set()  # that are connected
+        self._leaves = math.inf  # when it ends: the program has
         self._ended: dict[str, Any] | None = None  # how the last checkpoint ended
-        self._begun: dict[int, float] = {}  # when the present checkpoint began
         self._server = ServerSocket(host, 0, keys.coordinator, frozenset({keys.client.public}))
         self.address = rendezvous.Address(
             _endpoints(host, self._server.port),
@@ -140,8 +153,10 @@ class Service:
         poller = zmq.Poller()
         for socket in self._server.sockets:
             poller.register(socket, zmq.POLLIN)
-        while not until() and not self._stopping:
+        while not until():
             now = time.monotonic()
+            if now > self._leaves or (self._leaves < math.inf and not self._agents):
+                break
             wait = min(protocol.due(self._state) - now, self._next_interval() - now, 0.5)
             poller.poll(max(int(1000 * wait), 0))
             for peer, content in self._server.receive():
@@ -153,12 +168,14 @@ class Service:
             self._time()
 
     def close(self) -> None:
-        """Close the socket and take the address away."""
+        """Close the socket, take the address away, and give the directory back."""
         self._migration.close()
         self._server.close()
         found = rendezvous.find(self._home)
         if found == self.address:
             (self._home / "address").unlink(missing_ok=True)
+        if self._lock >= 0:
+            takeover_lock.release(self._lock)
 
     # Events
 
@@ -170,6 +187,8 @@ class Service:
             settings = replace(self._state.settings, migration=self._migration.theta)
             self._state = replace(self._state, settings=settings)
             self._step(migrated)
+        for sealed in self._sealing.ended():
+            self._step(sealed)
         if protocol.due(self._state) <= now:
             self._step(Tick())
         late = [node for node, since in self._gone.items() if now - since > GONE]
@@ -179,7 +198,6 @@ class Service:
             # As one transition: ten thousand may go at once.
             self._step(*(Lost(node=node, why="its agent is not connected") for node in late))
         self._tell_wait(now)
-        self._tell_slow(now)
         if self._next_interval() <= now:
             self._last = now
             if self._state.epoch is None and self._state.nodes:
@@ -187,32 +205,21 @@ class Service:
 
     def _tell_wait(self, now: float) -> None:
         """Say once which ranks all others wait for before they restore."""
-        good, ranks, until = self._verifying
-        if self._agreed < 0 and until <= now:
-            self._verifying = good, ranks, math.inf
-            nodes = ", ".join(sorted(self._state.nodes.keys() - self._verified.keys())) or "their agents"
-            self._log(
-                f"checkpoint {self._candidate} is not restored yet: {good} of its {ranks} ranks have verified"
-                f" it; are all ranks started, and is there an agent on each node? Not heard of: {nodes}"
-            )
-
-    def _tell_slow(self, now: float) -> None:
-        """Say once which nodes all others wait for while they write: a file system may hang."""
-        if self._slow > now:
+        if self._vote.agreed != restore.UNKNOWN or now < self._waits:
             return
-        self._slow = math.inf
-        writing = (name for name, node in self._state.nodes.items() if node.phase is NodePhase.COMMITTING)
-        if names := ", ".join(sorted(writing)):
-            settings = self._state.settings
-            self._log(
-                f"still writing after {settings.arrival:g} s: {names}; the checkpoint is given up"
-                f" {settings.commit:g} s after they began (--commit)"
-            )
+        self._waits = math.inf
+        nodes = ", ".join(sorted(self._state.nodes.keys() - self._vote.heard)) or "their agents"
+        self._log(
+            f"checkpoint {self._vote.candidate} is not restored yet: {self._vote.good} of"
+            f" {self._vote.ranks} ranks have verified it; are all ranks started, and is there an agent on"
+            f" each node? Not heard of: {nodes}"
+        )
 
     def _next_interval(self) -> float:
         return self._last + self._interval
 
     def _disconnected(self, peer: bytes) -> None:
+        self._agents.discard(peer)
         if peer.startswith(AGENT):
             self._gone[peer[len(AGENT) :].decode()] = time.monotonic()
 
@@ -225,33 +232,49 @@ class Service:
         match message:
             case Joined():
                 self._gone.pop(message.node, None)
-                self._step(replace(message, fails_at=time.monotonic() + message.fails_at))
+                self._agents.add(peer)
+                self._step(message)
                 self._tell_restore(peer)
+                self._voted(*restore.joined(self._vote, message.of))
             case Written():
                 self._parts[message.node] = message
                 self._waiting.append(Committed(node=message.node, epoch=message.epoch))
             case Answered():
                 self._waiting.append(message)
             case Verified():
-                self._verified[message.node] = message
-                self._vote()
+                answer = restore.Answer(number=message.epoch, good=message.good, bad=message.bad)
+                self._voted(*restore.verified(self._vote, message.node, answer))
             case CommitFailed():
                 self._step(message)
-            case Predicted() | Requested() | Lost():
-                told = [each for each in self._step(message) if isinstance(each, Told)]
-                refused = [each for each in told if each.refused]
-                text = "; ".join(each.text for each in refused or told) or "taken"
-                if isinstance(message, Predicted) and not refused:
-                    self._server.send(
-                        AGENT + message.node.encode(), messages.encode(Warned(lead=message.lead))
-                    )
-                reply = Reply(text=text, refused=bool(refused), status=self.status())
-                self._server.send(peer, messages.encode(reply))
+            case Slow():
+                self._tell_slow(message)
+            case Predicted() | Withdrawn() | Requested() | Lost():
+                self._server.send(peer, messages.encode(self._answer(message)))
             case StatusAsked():
                 self._server.send(peer, messages.encode(Reply(status=self.status())))
             case Stop():
-                self._stopping = True
+                self._leaves = time.monotonic() + FAREWELL
                 self._server.send(peer, messages.encode(Reply(text="stopped")))
+                for agent in self._agents:
+                    self._server.send(agent, messages.encode(Over()))
+
+    def _answer(self, message: Predicted | Withdrawn | Requested | Lost) -> Reply:
+        """Follow what somebody tells, and say what comes of it; what is acknowledged was written down."""
+        told = [each for each in self._step(message) if isinstance(each, Told)]
+        refused = [each for each in told if each.refused]
+        text = "; ".join(each.text for each in refused or told) or "taken"
+        if not refused and self._unwritten:
+            text = f"{text}; this could not be written down: {self._unwritten}"
+        failed = bool(refused or self._unwritten)
+        return Reply(text=text, refused=failed, status=self.status())
+
+    def _tell_slow(self, slow: Slow) -> None:
+        """Say which ranks all others wait for while they write: a file system may hang."""
+        ranks = ", ".join(map(str, slow.ranks))
+        self._log(
+            f"still writing after {slow.seconds:g} s: rank {ranks} on {slow.node}; the checkpoint is given up"
+            f" {self._state.settings.commit:g} s after they began (--commit)"
+        )
 
     def _together(self) -> None:
         """Give what many agents have said at once to the core as one."""
@@ -261,9 +284,22 @@ class Service:
     def _step(self, *events: Event) -> list[Command]:
         taken, self._waiting = [*self._waiting, *events], []
         self._state, commands = protocol.steps(self._state, taken, time.monotonic())
+        if not all(isinstance(event, _OF_AGENTS) for event in taken):
+            self._write_down()
         for command in commands:
             self._perform(command)
         return commands
+
+    def _write_down(self) -> None:
+        """Write down what is acknowledged next, before it is."""
+        known = protocol.known(self._state)
+        if known == self._known and not self._unwritten:
+            return
+        try:
+            acknowledged.save(self._home, known)
+            self._known, self._unwritten = known, ""
+        except OSError as error:
+            self._unwritten = f"{self._home}: {error.strerror}"
 
     # Commands
 
@@ -276,8 +312,6 @@ class Service:
                     )  # an agent that had not heard of its end
                 elif isinstance(command, Ask):
                     self._prepare(command)
-                elif isinstance(command, Grant):
-                    self._slow = time.monotonic() + self._state.settings.arrival
                 elif isinstance(command, Release):
                     self._over(command)
                 # The names of all nodes in a message to each would grow with their square.
@@ -297,15 +331,13 @@ class Service:
                 self._log(text)
 
     def _prepare(self, ask: Ask) -> None:
-        if ask.round == 1:
-            self._begun = {ask.epoch: time.monotonic()}
-            epoch = self._state.epoch
-            self._log(f"checkpoint {ask.epoch} begins ({epoch.reason if epoch else ''})")
         try:
-            self._directory.mkdir(
-                mode=0o700, exist_ok=True
-            )  # it may have been removed; what it was in was not
-            (self._directory / str(ask.epoch)).mkdir(mode=0o700, exist_ok=True)
+            if ask.round == 1:
+                epoch = self._state.epoch
+                self._log(f"checkpoint {ask.epoch} begins ({epoch.reason if epoch else ''})")
+                if self._directory.is_dir():
+                    manifest.remove_unfinished(self._directory, ask.epoch)
+            manifest.begin(self._directory, ask.epoch)
         except OSError as error:
             node = ask.nodes[0] if ask.nodes else ""
             self._step(CommitFailed(node=node, epoch=ask.epoch, why=f"{self._directory}: {error.strerror}"))
@@ -315,15 +347,11 @@ class Service:
         assert epoch is not None
         told = [self._parts[node] for node in seal.nodes if node in self._parts]
         parts = tuple(part for each in told if each.epoch == seal.epoch for part in each.parts)
-        why = "" if len(parts) == seal.of else f"it has parts of {len(parts)} of {seal.of} ranks"
-        # Not known where an earlier coordinator had begun it.
-        took = time.monotonic() - self._begun[seal.epoch] if seal.epoch in self._begun else 0.0
-        try:
-            if not why:
-                manifest.write(self._directory, Manifest(seal.epoch, epoch.target, parts, seal.reason, took))
-        except (OSError, ValueError) as error:
-            why = f"the manifest cannot be written: {error}"
-        self._step(Sealed(epoch=seal.epoch, why=why))
+        if len(parts) != seal.of:
+            self._step(Sealed(epoch=seal.epoch, why=f"it has parts of {len(parts)} of {seal.of} ranks"))
+        else:
+            made = Manifest(seal.epoch, epoch.target, parts, seal.reason)
+            self._sealing.begin(self._directory, made, self._step)
 
     def _over(self, release: Release) -> None:
         if self._ended is not None and release.epoch <= self._ended["number"]:
@@ -332,11 +360,14 @@ class Service:
         self._ended = {"number": release.epoch, "whole": release.complete, "why": release.why}
         if not release.complete:
             self._log(f"checkpoint {release.epoch} was given up: {release.why}")
+            with suppress(OSError):  # it is tried again when the next one begins
+                manifest.clear(self._directory, release.epoch)
             return
         self._log(f"checkpoint {release.epoch} is complete")
         self._whole.insert(0, release.epoch)
         try:
-            gone = manifest.remove_old(self._directory, self._keep, {self._candidate, self._agreed})
+            spared = {self._vote.candidate, self._vote.agreed}
+            gone = manifest.remove_old(self._directory, self._keep, spared)
         except OSError as error:
             self._log(f"old checkpoints stay: {error}")
         else:
@@ -345,36 +376,22 @@ class Service:
 
     # Which checkpoint to restore
 
-    def _vote(self) -> None:
-        """Agree on the candidate when all ranks have found it whole; go to an older one when one has not."""
-        if self._agreed >= 0:
-            return
-        answers = [answer for answer in self._verified.values() if answer.epoch == self._candidate]
-        found = manifest.read(self._directory / str(self._candidate))
-        ranks = len(found.parts) if found is not None else 0
-        if found is None or any(answer.bad for answer in answers):
-            older = [number for number in self._whole if number < self._candidate]
-            self._log(
-                f"checkpoint {self._candidate} is damaged; {'an older one' if older else 'none'} is left"
-            )
-            self._candidate = older[0] if older else 0
-            self._agreed = -1 if older else 0
-        elif (good := sum(answer.good for answer in answers)) == ranks:
-            self._agreed = self._candidate
-            self._log(f"checkpoint {self._agreed} is restored")
-        else:
-            self._verifying = good, ranks, time.monotonic() + self._state.settings.arrival
-            return
-        for node in self._state.nodes:
-            self._tell_restore(AGENT + node.encode())
+    def _voted(self, vote: restore.Vote, said: list[str]) -> None:
+        """Take what is known now of the checkpoint to restore, and tell the agents what is new."""
+        before, self._vote = self._vote, vote
+        for text in said:
+            self._log(text)
+        if vote.heard and vote.agreed == restore.UNKNOWN:
+            self._waits = time.monotonic() + self._state.settings.arrival
+        if (before.candidate, before.agreed) != (vote.candidate, vote.agreed):
+            for node in self._state.nodes:
+                self._tell_restore(AGENT + node.encode())
 
     def _tell_restore(self, peer: bytes) -> None:
-        if self._candidate == 0:
-            self._agreed = 0
-        if self._candidate:
-            self._server.send(peer, messages.encode(Candidate(epoch=self._candidate)))
-        if self._agreed >= 0:
-            self._server.send(peer, messages.encode(Agreed(epoch=self._agreed)))
+        if self._vote.candidate:
+            self._server.send(peer, messages.encode(Candidate(epoch=self._vote.candidate)))
+        if self._vote.agreed != restore.UNKNOWN:
+            self._server.send(peer, messages.encode(Agreed(epoch=self._vote.agreed)))
 
     def _is_there(self, number: int) -> bool:
         """Whether a checkpoint has not been removed; one that cannot be looked at has not."""
@@ -396,6 +413,8 @@ class Service:
             "directory": str(self._directory),
             "checkpoints": self._whole,
             "ended": self._ended,
+            "silent": [name for name in self._state.nodes if AGENT + name.encode() not in self._agents],
+            "tried_again": self._state.again < math.inf,
             "checkpoint": None
             if epoch is None
             else {

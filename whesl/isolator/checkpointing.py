@@ -151,6 +151,9 @@ class Checkpoints:
             ended: Any = answer.status["ended"]
             if (newest := max(whole, default=0)) >= number:  # a new coordinator may have begun another one
                 return f"checkpoint {newest}", ""
+            if answer.status["tried_again"]:
+                number = max(number, ended["number"] + 1)
+                continue
             if ended is not None and ended["number"] >= number:
                 return "", f"checkpoint {number} was given up: {ended['why']}"
             if answer.status["checkpoint"] is None and _has_joined(command, answer):

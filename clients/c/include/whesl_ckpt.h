@@ -36,12 +36,17 @@ typedef struct whesl_ckpt whesl_ckpt;
 enum {
     WHESL_CKPT_NONE = 1,    /* there is no whole checkpoint */
     WHESL_CKPT_FAILED = -1, /* whesl_ckpt_error says why */
-    WHESL_CKPT_DAMAGED = -2 /* a part does not have the size or checksum that its manifest tells */
+    WHESL_CKPT_DAMAGED = -2, /* a part does not have the size or checksum that its manifest tells */
+    WHESL_CKPT_OTHER_RANKS = -3 /* the checkpoint was written by another number of ranks; it is whole, and stays */
 };
 
 /* Begin. Finds the node's agent through WHESL_CKPT_PAGE, and the directory through it or WHESL_CKPT_DIR.
  * rank: this process, from 0; ranks: how many there are. Returns NULL only without memory. */
 whesl_ckpt *whesl_ckpt_init(int rank, int ranks);
+
+/* Say, before the first poll and on all ranks, that whesl_ckpt_path is one file that all ranks write together (MPI-IO,
+ * HDF5): no node writes before another then. */
+void whesl_ckpt_shared(whesl_ckpt *ckpt);
 
 /* Call once per time step, where the state is consistent. Returns 1 when this rank is to write its checkpoint now, and
  * 0 otherwise. Waits inside only while a checkpoint is being coordinated, never longer than WHESL_CKPT_PATIENCE seconds
@@ -62,10 +67,18 @@ int whesl_ckpt_commit(whesl_ckpt *ckpt, const char *path);
 void whesl_ckpt_give_up(whesl_ckpt *ckpt, const char *why);
 
 /* Find this rank's part of the newest whole checkpoint, with its checksum verified, the same checkpoint on all ranks.
- * path: receives the file's name; size: of that buffer. Returns 0, WHESL_CKPT_NONE, or an error: the program has to end
- * then, since other ranks may have restored. Waits for other ranks up to WHESL_CKPT_RESTORE seconds (1800) after this
+ * path: receives the file's name, of a shared file the same on all ranks; size: of that buffer. Returns 0,
+ * WHESL_CKPT_NONE, or an error, below 0: the program has to end then, since other ranks may have restored. It is an
+ * error where WHESL_CKPT_PAGE is set and no agent answers, and where another number of ranks has written. Waits for other ranks up to WHESL_CKPT_RESTORE seconds (1800) after this
  * rank's part was verified. */
 int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size);
+
+/* The same for a program that redistributes its state by itself: of all parts each rank verifies a share, whatever number
+ * of ranks has written them. parts: receives that number. All ranks have to call it. */
+int whesl_ckpt_restore_all(whesl_ckpt *ckpt, int *parts);
+
+/* The file of one of these parts: rank is who wrote it. Returns 0 or an error. */
+int whesl_ckpt_part(whesl_ckpt *ckpt, int rank, char *path, size_t size);
 
 /* The number of the checkpoint that is being written or was restored last; 0 for none. */
 uint64_t whesl_ckpt_epoch(const whesl_ckpt *ckpt);

@@ -45,7 +45,9 @@ struct page_slot { /* 256 bytes; its rank writes it */
     uint64_t verified;   /* candidate that was looked at, twice its number, plus 1 if the part is whole */
     uint64_t ranks;      /* of the whole program */
     uint64_t durable;    /* the checkpoint whose part it has made durable, also once it has ended; 0 for none */
-    uint64_t spare[5];
+    uint64_t syncing;    /* the checkpoint whose part it makes durable just now */
+    uint64_t shared;     /* it writes a file of all ranks */
+    uint64_t spare[3];
     char text[128];      /* the part's name, or why it failed */
 };
 

@@ -21,6 +21,8 @@
 
 #include "page.h"
 
+#define APPEARS UINT64_C(5000000000) /* ns in which a file that another node has written is seen on this one */
+
 #ifndef PATH_MAX
 #define PATH_MAX 4096
 #endif
@@ -34,6 +36,8 @@ struct whesl_ckpt {
     struct page_slot own;
     int rank, ranks;
     int said; /* the lack of an agent has been told */
+    int shared; /* the path is one file of all ranks */
+    char absent[200]; /* why there is no agent, where one was to be */
     double patience, restore; /* seconds */
     uint64_t epoch;
     char directory[896];
@@ -68,6 +72,7 @@ static int fail(whesl_ckpt *ckpt, const char *what, const char *path, int number
 
 static void say_once(whesl_ckpt *ckpt, const char *what)
 {
+    if (!ckpt->absent[0]) snprintf(ckpt->absent, sizeof ckpt->absent, "%s", what);
     if (ckpt->said) return;
     ckpt->said = 1;
     if (ckpt->rank == 0) fprintf(stderr, "whesl_ckpt: %s: checkpoints are not coordinated\n", what);
@@ -102,14 +107,16 @@ static uint32_t crc_add(uint32_t crc, const unsigned char *data, size_t size)
     return crc;
 }
 
-static int checksum(int file, uint64_t *bytes, uint32_t *sum)
+/* The size and the checksum of a file from an offset on, at most so many bytes. */
+static int checksum(int file, uint64_t offset, uint64_t most, uint64_t *bytes, uint32_t *sum)
 {
     static unsigned char buffer[1 << 20];
     uint32_t crc = 0xffffffffu;
     *bytes = 0;
     crc_prepare();
     for (;;) {
-        ssize_t got = pread(file, buffer, sizeof buffer, (off_t)*bytes);
+        size_t room = most - *bytes < sizeof buffer ? (size_t)(most - *bytes) : sizeof buffer;
+        ssize_t got = pread(file, buffer, room, (off_t)(offset + *bytes));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return errno;
         if (got == 0) break;
@@ -139,7 +146,7 @@ static void attach(whesl_ckpt *ckpt, const char *name)
 {
     struct stat status;
     int file;
-    uint64_t until = nanoseconds() + (uint64_t)(1e9 * (ckpt->patience < 10 ? ckpt->patience : 10));
+    uint64_t until = nanoseconds() + (uint64_t)(1e9 * ckpt->patience);
     /* Agents and ranks are started at the same time. */
     while ((file = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0 && errno == ENOENT && nanoseconds() < until)
         rest(nanoseconds());
@@ -180,6 +187,7 @@ static void attach(whesl_ckpt *ckpt, const char *name)
         ckpt->slot = &slots[index];
         ckpt->mapped = (size_t)status.st_size;
         ckpt->slot->count = ckpt->slot->verified = ckpt->slot->epoch = ckpt->slot->durable = 0;
+        ckpt->slot->syncing = ckpt->slot->shared = 0;
         ckpt->slot->rank = (uint64_t)ckpt->rank;
         ckpt->slot->ranks = (uint64_t)ckpt->ranks;
         ckpt->slot->pid = (uint64_t)getpid();
@@ -225,13 +233,21 @@ whesl_ckpt *whesl_ckpt_init(int rank, int ranks)
         snprintf(name, sizeof name, "%.*s%s%s", (int)(place - page), page, node, place + 2);
     else
         snprintf(name, sizeof name, "%s", page ? page : "");
-    if (rank < 0 || rank >= ranks)
+    if (rank < 0 || rank >= ranks) {
         fprintf(stderr, "whesl_ckpt: rank %d of %d is none: checkpoints are not coordinated\n", rank, ranks);
-    else if (*name)
+        snprintf(ckpt->absent, sizeof ckpt->absent, "rank %d of %d is none", rank, ranks);
+    } else if (*name)
         attach(ckpt, name);
     else
         say_once(ckpt, "no agent (WHESL_CKPT_PAGE is not set)");
+    if (!*name) ckpt->absent[0] = '\0'; /* none was to be */
     return ckpt;
+}
+
+void whesl_ckpt_shared(whesl_ckpt *ckpt)
+{
+    ckpt->shared = 1;
+    if (ckpt->slot) store(&ckpt->slot->shared, 1);
 }
 
 int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
@@ -249,8 +265,11 @@ int whesl_ckpt_poll_slow(whesl_ckpt *ckpt)
         store(&slot->target, target);
         if (load(&page->granted) == epoch && load(&page->target) == target) {
             ckpt->epoch = epoch;
-            snprintf(ckpt->path, sizeof ckpt->path, "%s/%" PRIu64 "/rank-%d.writing", ckpt->directory, epoch,
-                     ckpt->rank);
+            if (ckpt->shared)
+                snprintf(ckpt->path, sizeof ckpt->path, "%s/%" PRIu64 "/all-ranks.part", ckpt->directory, epoch);
+            else
+                snprintf(ckpt->path, sizeof ckpt->path, "%s/%" PRIu64 "/rank-%d.writing", ckpt->directory, epoch,
+                         ckpt->rank);
             store(&slot->durable, 0);
             store(&slot->state, SLOT_WRITING);
             return 1;
@@ -292,13 +311,14 @@ static int make_durable(whesl_ckpt *ckpt, const char *path, char *name, uint64_t
     /* The kernel writes while the checksum is computed; whether it could is what fsync says. */
     sync_file_range(file, 0, 0, SYNC_FILE_RANGE_WRITE);
 #endif
-    int number = checksum(file, bytes, sum);
+    /* The checksums of a file of all ranks are computed when all of them have committed. */
+    int number = ckpt->shared ? 0 : checksum(file, 0, UINT64_MAX, bytes, sum);
     if (!number && fsync(file)) number = errno;
     close(file);
     if (number) return fail(ckpt, "cannot write", path, number);
     snprintf(name, PATH_MAX, "%s", path);
     char *ending = strrchr(name, '.');
-    if (ending && strcmp(ending, ".writing") == 0) {
+    if (ending && !ckpt->shared && strcmp(ending, ".writing") == 0) {
         strcpy(ending, ".part");
         if (rename(path, name)) return fail(ckpt, "cannot rename", path, errno);
     }
@@ -317,16 +337,28 @@ static int is_part(const whesl_ckpt *ckpt, const char *name)
            mine.st_ino == theirs.st_ino;
 }
 
+/* Whether the checkpoint was given up: nobody needs the rank's file any longer, and it is removed. */
+static int is_over(whesl_ckpt *ckpt, const char *name)
+{
+    if (load(&ckpt->page->released) < ckpt->epoch) return 0;
+    store(&ckpt->slot->state, SLOT_RUNNING);
+    if (is_part(ckpt, name)) unlink(name);
+    return 1;
+}
+
 int whesl_ckpt_commit(whesl_ckpt *ckpt, const char *path)
 {
-    char name[PATH_MAX];
+    char name[PATH_MAX] = "";
     uint64_t bytes = 0;
     uint32_t sum = 0;
+    int coordinated = ckpt->slot && load(&ckpt->slot->state) == SLOT_WRITING;
+    if (coordinated) store(&ckpt->slot->syncing, ckpt->epoch);
     int result = make_durable(ckpt, path, name, &bytes, &sum);
-    if (!ckpt->slot || load(&ckpt->slot->state) != SLOT_WRITING) {
+    if (!coordinated) {
         if (!ckpt->slot) say_once(ckpt, "no agent");
         return result;
     }
+    if (is_over(ckpt, *name ? name : path)) return 0;
     const char *last = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
     if (result == 0 && strlen(last) >= sizeof ckpt->slot->text)
         result = fail(ckpt, "cannot note", path, ENAMETOOLONG);
@@ -354,65 +386,125 @@ void whesl_ckpt_give_up(whesl_ckpt *ckpt, const char *why)
     store(&ckpt->slot->state, SLOT_FAILED);
 }
 
-/* Find this rank's line of a manifest and verify the file that it names. */
-static int verify(whesl_ckpt *ckpt, uint64_t epoch, char *path, size_t size)
+/* Open a file that another node may have written: a network file system shows it only later. */
+static int open_patiently(const char *name)
 {
-    char name[PATH_MAX], line[512], file[256];
-    snprintf(name, sizeof name, "%s/%" PRIu64 "/manifest", ckpt->directory, epoch);
-    FILE *manifest = fopen(name, "re");
-    if (!manifest) return fail(ckpt, "cannot open", name, errno);
-    int rank, whole = 0, found = 0;
-    uint64_t bytes = 0, counted = 0;
-    uint32_t sum = 0, actual = 0;
-    while (fgets(line, sizeof line, manifest)) {
-        uint64_t size_told;
-        uint32_t sum_told;
-        char told[256];
-        if (sscanf(line, "part %d %" SCNu64 " %" SCNx32 " %255s", &rank, &size_told, &sum_told, told) == 4 &&
-            rank == ckpt->rank) {
-            found = 1, bytes = size_told, sum = sum_told;
-            memcpy(file, told, sizeof told);
-        }
-        whole = strncmp(line, "end ", 4) == 0;
+    uint64_t begin = nanoseconds();
+    for (;;) {
+        int file = open(name, O_RDONLY | O_CLOEXEC);
+        int again = file < 0 && (errno == ENOENT || errno == ESTALE || errno == EIO || errno == EAGAIN);
+        if (!again || nanoseconds() - begin > APPEARS) return file;
+        rest(begin);
     }
-    fclose(manifest);
-    if (!whole || !found || strchr(file, '/')) {
-        snprintf(ckpt->error, sizeof ckpt->error, "%.200s has no part of rank %d", name, ckpt->rank);
-        return WHESL_CKPT_DAMAGED;
-    }
-    if ((size_t)snprintf(path, size, "%s/%" PRIu64 "/%s", ckpt->directory, epoch, file) >= size)
-        return fail(ckpt, "no room for the name of", name, ENAMETOOLONG);
-    int part = open(path, O_RDONLY | O_CLOEXEC);
-    if (part < 0) return fail(ckpt, "cannot open", path, errno);
-    int number = checksum(part, &counted, &actual);
-    close(part);
-    if (number) return fail(ckpt, "cannot read", path, number);
-    if (counted != bytes || actual != sum) {
-        snprintf(ckpt->error, sizeof ckpt->error, "%.200s is not what its manifest tells", path);
-        return WHESL_CKPT_DAMAGED;
-    }
+}
+
+struct part {
+    int rank;
+    uint64_t bytes, offset;
+    uint32_t sum;
+    char name[256];
+};
+
+static int next_part(FILE *manifest, struct part *part)
+{
+    char line[512];
+    while (fgets(line, sizeof line, manifest))
+        if (sscanf(line, "part %d %" SCNu64 " %" SCNx32 " %255s %" SCNu64, &part->rank, &part->bytes, &part->sum,
+                   part->name, &part->offset) == 5)
+            return !strchr(part->name, '/');
     return 0;
 }
 
-int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
+/* Open a checkpoint's manifest and count its parts. Without it: NULL, and the result says whether it is damaged. */
+static FILE *open_manifest(whesl_ckpt *ckpt, uint64_t epoch, int *ranks, int *result)
+{
+    char name[PATH_MAX], line[512] = "";
+    struct part part;
+    snprintf(name, sizeof name, "%s/%" PRIu64 "/manifest", ckpt->directory, epoch);
+    int file = open_patiently(name);
+    FILE *manifest = file < 0 ? NULL : fdopen(file, "r");
+    if (!manifest) {
+        *result = errno == ENOENT ? WHESL_CKPT_DAMAGED : WHESL_CKPT_FAILED;
+        fail(ckpt, "cannot open", name, errno);
+        return NULL;
+    }
+    for (*ranks = 0; next_part(manifest, &part);) ++*ranks;
+    rewind(manifest);
+    int told = 0, whole = 0;
+    while (fgets(line, sizeof line, manifest)) {
+        sscanf(line, "ranks %d", &told);
+        whole = strncmp(line, "end ", 4) == 0;
+    }
+    rewind(manifest);
+    if (whole && told == *ranks) return manifest;
+    fclose(manifest);
+    snprintf(ckpt->error, sizeof ckpt->error, "%.200s is torn", name);
+    *result = WHESL_CKPT_DAMAGED;
+    return NULL;
+}
+
+static int verify_part(whesl_ckpt *ckpt, uint64_t epoch, const struct part *part)
+{
+    char path[PATH_MAX];
+    uint64_t counted = 0;
+    uint32_t actual = 0;
+    snprintf(path, sizeof path, "%s/%" PRIu64 "/%s", ckpt->directory, epoch, part->name);
+    int file = open_patiently(path);
+    if (file < 0) {
+        int gone = errno == ENOENT;
+        fail(ckpt, "cannot open", path, errno);
+        return gone ? WHESL_CKPT_DAMAGED : WHESL_CKPT_FAILED;
+    }
+    int number = checksum(file, part->offset, part->bytes, &counted, &actual);
+    close(file);
+    if (number) return fail(ckpt, "cannot read", path, number);
+    if (counted == part->bytes && actual == part->sum) return 0;
+    snprintf(ckpt->error, sizeof ckpt->error, "%.200s is not what its manifest tells", path);
+    return WHESL_CKPT_DAMAGED;
+}
+
+/* Verify this rank's share of a checkpoint: its own part; of those of more ranks each that falls to it. */
+static int verify(whesl_ckpt *ckpt, uint64_t epoch, int redistributes)
+{
+    struct part part;
+    int ranks = 0, result = 0;
+    FILE *manifest = open_manifest(ckpt, epoch, &ranks, &result);
+    if (!manifest) return result;
+    if (ranks != ckpt->ranks && !redistributes) {
+        snprintf(ckpt->error, sizeof ckpt->error,
+                 "nothing was restored: checkpoint %" PRIu64 " has parts of %d ranks, and this program has %d", epoch,
+                 ranks, ckpt->ranks);
+        result = WHESL_CKPT_OTHER_RANKS;
+    }
+    while (!result && next_part(manifest, &part))
+        if (part.rank % ckpt->ranks == ckpt->rank) result = verify_part(ckpt, epoch, &part);
+    fclose(manifest);
+    return result;
+}
+
+static int restore(whesl_ckpt *ckpt, int redistributes)
 {
     struct page_header *page = ckpt->page;
+    if (!page && ckpt->absent[0]) {
+        snprintf(ckpt->error, sizeof ckpt->error, "nothing was restored: %s", ckpt->absent);
+        return WHESL_CKPT_FAILED;
+    }
     if (!page) {
         snprintf(ckpt->error, sizeof ckpt->error, "without an agent ranks cannot agree on a checkpoint");
-        say_once(ckpt, ckpt->error);
         return WHESL_CKPT_NONE;
     }
     uint64_t answered = 0, beat = 0, begin = nanoseconds(), seen = begin, since = begin;
-    int result = WHESL_CKPT_NONE;
     for (;;) {
         uint64_t candidate = load(&page->candidate), agreed = load(&page->agreed);
         if (agreed == WHESL_CKPT_IDLE) return WHESL_CKPT_NONE;
         if (agreed && agreed == answered) {
             ckpt->epoch = agreed;
-            return result;
+            return 0;
         }
         if (candidate && candidate != answered && candidate != WHESL_CKPT_IDLE) {
-            result = verify(ckpt, candidate, path, size);
+            store(&ckpt->slot->verified, 0); /* until this one is looked at */
+            int result = verify(ckpt, candidate, redistributes);
+            if (result != 0 && result != WHESL_CKPT_DAMAGED) return result; /* what cannot be read is not damaged */
             answered = candidate;
             store(&ckpt->slot->verified, candidate * 2 + (result == 0));
             since = nanoseconds();
@@ -435,6 +527,39 @@ int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
         }
         rest(begin);
     }
+}
+
+int whesl_ckpt_restore(whesl_ckpt *ckpt, char *path, size_t size)
+{
+    int result = restore(ckpt, 0);
+    return result ? result : whesl_ckpt_part(ckpt, ckpt->rank, path, size);
+}
+
+int whesl_ckpt_restore_all(whesl_ckpt *ckpt, int *parts)
+{
+    int result = restore(ckpt, 1);
+    FILE *manifest = result ? NULL : open_manifest(ckpt, ckpt->epoch, parts, &result);
+    if (manifest) fclose(manifest);
+    return result;
+}
+
+int whesl_ckpt_part(whesl_ckpt *ckpt, int rank, char *path, size_t size)
+{
+    struct part part;
+    int ranks = 0, result = 0;
+    FILE *manifest = open_manifest(ckpt, ckpt->epoch, &ranks, &result);
+    if (!manifest) return result;
+    result = WHESL_CKPT_DAMAGED;
+    while (result == WHESL_CKPT_DAMAGED && next_part(manifest, &part)) {
+        if (part.rank != rank) continue;
+        result = 0;
+        if ((size_t)snprintf(path, size, "%s/%" PRIu64 "/%s", ckpt->directory, ckpt->epoch, part.name) >= size)
+            result = fail(ckpt, "no room for the name of", part.name, ENAMETOOLONG);
+    }
+    fclose(manifest);
+    if (result == WHESL_CKPT_DAMAGED)
+        snprintf(ckpt->error, sizeof ckpt->error, "checkpoint %" PRIu64 " has no part of rank %d", ckpt->epoch, rank);
+    return result;
 }
 
 uint64_t whesl_ckpt_epoch(const whesl_ckpt *ckpt) { return ckpt->epoch; }

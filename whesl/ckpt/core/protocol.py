@@ -13,32 +13,32 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from whesl.ckpt.core.epoch_transition import EpochTransition
 from whesl.ckpt.core.states_and_events import (
     AbortMigration,
     Answered,
-    Ask,
     Command,
     CommitFailed,
     Committed,
     Epoch,
     EpochPhase,
     Event,
-    Grant,
+    Foretold,
     Joined,
+    Known,
     Lost,
-    Migrate,
     Migrated,
     Node,
     NodePhase,
     Predicted,
     Release,
     Requested,
-    Seal,
     Sealed,
     Settings,
     State,
     Tick,
     Told,
+    Withdrawn,
 )
 from whesl.model.journal_record import assert_never
 
@@ -47,17 +47,26 @@ if TYPE_CHECKING:
 
 
 _NAMED = 8  # nodes that a refusal names
+REPEATED = 0.05  # of the time left: a prediction that is nearer by less says the same again
 
 
-def start(settings: Settings, last: int = 0, *, whole: bool = True) -> State:
+def start(settings: Settings, last: int = 0, *, whole: bool = True, known: Known | None = None) -> State:
     """Return the state of a coordinator that knows no node.
 
     Args:
         settings: how checkpoints are taken.
         last: the largest number of a checkpoint of which there is anything, whole or not.
         whole: whether that one is; else it is taken up where agents are in the middle of it.
+        known: what an earlier coordinator has acknowledged.
     """
-    return State(settings=settings, last=last, resumable=0 if whole else last)
+    known = known or Known()
+    return State(
+        settings=settings,
+        last=last,
+        resumable=0 if whole else last,
+        foretold=known.foretold,
+        asked=known.asked,
+    )
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
@@ -87,20 +96,25 @@ def steps(state: State, events: Iterable[Event], now: float) -> tuple[State, lis
 
 def due(state: State) -> float:
     """Return when a Tick is needed next, in seconds; ``inf`` for never."""
-    return min((min(node.until, node.fails_at) for node in state.nodes.values()), default=math.inf)
+    nodes = min((min(node.until, node.fails_at) for node in state.nodes.values()), default=math.inf)
+    return min(nodes, state.again)
 
 
-class _Transition:
-    """One step: a copy of the state that is changed, and the commands that follow."""
+def known(state: State) -> Known:
+    """Return what has to be written down before an event is acknowledged; ``start`` takes it back."""
+    foretold = {
+        name: Foretold(fails_at=node.fails_at, covered=node.covered, move=node.move)
+        for name, node in state.nodes.items()
+        if node.fails_at < math.inf
+    }
+    return Known(foretold={**state.foretold, **foretold}, asked=state.asked)
+
+
+class _Transition(EpochTransition):
+    """One step: what each event leads to."""
 
     def __init__(self, state: State, now: float) -> None:
-        self.settings = state.settings
-        self.nodes = dict(state.nodes)
-        self.epoch = state.epoch
-        self.last = state.last
-        self.resumable = state.resumable
-        self.now = now
-        self.commands: list[Command] = []
+        super().__init__(state, now)
         self.changed = False  # an answer or a finished part has not been looked at yet
         self.passed = False  # a rank has passed the step that was proposed
 
@@ -110,6 +124,8 @@ class _Transition:
                 self.joined(event)
             case Predicted():
                 self.predicted(event)
+            case Withdrawn():
+                self.withdrawn(event)
             case Requested():
                 self.requested(event)
             case Answered():
@@ -139,37 +155,29 @@ class _Transition:
         else:
             self._advance()
 
-    def done(self) -> tuple[State, list[Command]]:
-        state = State(
-            settings=self.settings,
-            nodes=self.nodes,
-            epoch=self.epoch,
-            last=self.last,
-            resumable=self.resumable,
-        )
-        return state, self.commands
-
     # Events
 
     def joined(self, event: Joined) -> None:
         known = self.nodes.get(event.node)
-        fails_at = min(event.fails_at, known.fails_at if known else math.inf)
-        if fails_at <= self.now:
-            fails_at = math.inf
-        vulnerable = fails_at < math.inf and not (known and known.covered)
-        phase = NodePhase.VULNERABLE if vulnerable else NodePhase.NORMAL
-        covered = fails_at < math.inf and not vulnerable
+        foretold = self.foretold.pop(event.node, None)
+        if known is not None:
+            foretold = Foretold(fails_at=known.fails_at, covered=known.covered, move=known.move)
+        if foretold is None or foretold.fails_at <= self.now:
+            foretold = Foretold(fails_at=math.inf)
+        vulnerable = foretold.fails_at < math.inf and not foretold.covered
         self.nodes[event.node] = Node(
             ranks=event.ranks,
             of=event.of,
             ended=event.ended,
-            phase=phase,
-            fails_at=fails_at,
-            covered=covered,
+            phase=NodePhase.VULNERABLE if vulnerable else NodePhase.NORMAL,
+            fails_at=foretold.fails_at,
+            covered=foretold.covered,
+            move=foretold.move,
+            together=event.together,
         )
         if event.epoch > self.last or (event.epoch and event.epoch == self.resumable):
             # This coordinator is new, and the agents hold a checkpoint: it is taken up where it was.
-            self.last, self.resumable = event.epoch, 0
+            self.last, self.resumable, self.again = event.epoch, 0, math.inf
             if self.epoch is not None:
                 self._leave("a later checkpoint is known")
             self.epoch = Epoch(number=event.epoch, target=event.target, reason="taken up")
@@ -184,6 +192,8 @@ class _Transition:
             self.commands.append(over)
         if epoch is None:
             self._consider()
+            if self.asked and self.epoch is None:
+                self._begin(self.asked)
         elif epoch.phase is not EpochPhase.SEALING and (ended := self._ended()):
             self._leave(ended)  # those that hold would wait for a rank that never comes
         elif epoch.phase is not EpochPhase.AGREEING and not (current and event.target == epoch.target):
@@ -216,20 +226,40 @@ class _Transition:
             if other.phase is NodePhase.MIGRATING and nearer:
                 self._abort(name, f"{event.node} fails before")
                 aborted = True
-        self._set(event.node, fails_at=min(fails_at, node.fails_at), move=event.move)
+        known = node.fails_at - self.now  # what is left by what was predicted before
+        nearer = event.lead < known - max(REPEATED * known, 1.0)
+        self._set(event.node, fails_at=fails_at, move=event.move, covered=node.covered and not nearer)
         evidence = event.evidence or "no evidence"
         lead = f"{round(event.lead, 1) or event.lead:g}"
         self.commands.append(Told(text=f"{event.node} is predicted to fail in {lead} s ({evidence})"))
-        if self.nodes[event.node].phase is NodePhase.NORMAL and not node.covered:
+        node = self.nodes[event.node]
+        if node.phase is NodePhase.NORMAL and not node.covered:
             self._set(event.node, phase=NodePhase.VULNERABLE)
         self._consider(migrate=not aborted)
+        self._advance()
+
+    def withdrawn(self, event: Withdrawn) -> None:
+        node = self.nodes.get(event.node, Node(ranks=0))
+        foretold = self.foretold.pop(event.node, None)
+        if node.fails_at == math.inf and foretold is None:
+            self._refuse(f"no failure of {event.node} is predicted")
+            return
+        if event.node in self.nodes:
+            if node.phase is NodePhase.MIGRATING:
+                self._abort(event.node, "its failure is not expected any longer")
+            idle = self.nodes[event.node].phase is NodePhase.VULNERABLE
+            phase = NodePhase.NORMAL if idle else node.phase
+            self._set(event.node, phase=phase, fails_at=math.inf, covered=False, move=None)
+        self.commands.append(Told(text=f"{event.node} is not expected to fail any longer"))
         self._advance()
 
     def requested(self, event: Requested) -> None:
         if self.epoch is not None:
             self._refuse(f"checkpoint {self.epoch.number} is being taken")
-        else:
-            self._begin(event.reason)
+            return
+        self._begin(event.reason)
+        if self.epoch is not None:
+            self.asked = event.reason
 
     def answered(self, event: Answered) -> None:
         epoch = self.epoch
@@ -274,6 +304,7 @@ class _Transition:
         if node.phase is NodePhase.LOST:
             return
         self.nodes[event.node] = node
+        self.foretold.pop(event.node, None)
         if node.phase is NodePhase.MIGRATING:
             self.commands.append(AbortMigration(node=event.node, why=event.why))
         durable = node.phase is NodePhase.COMMITTED
@@ -307,6 +338,10 @@ class _Transition:
                 self._set(name, fails_at=math.inf, covered=False)
                 if node.phase is NodePhase.VULNERABLE:
                     self._set(name, phase=NodePhase.NORMAL)
+        self.foretold = {name: one for name, one in self.foretold.items() if one.fails_at > self.now}
+        if self.again <= self.now:
+            self.again = math.inf
+            self._consider(migrate=False)
         epoch = self.epoch
         late = [name for name, node in self.nodes.items() if node.until <= self.now]
         if not late or epoch is None:
@@ -317,183 +352,3 @@ class _Transition:
             silent = [name for name in late if self.nodes[name].answered != epoch.round]
             missing = f"{self._missing()} ranks have not registered"
             self._leave(f"no answer from {', '.join(sorted(silent))}" if silent else missing)
-
-    # What follows
-
-    def _consider(self, *, migrate: bool = True) -> None:
-        """Act on nodes that are vulnerable and that nothing is done about."""
-        if self.epoch is not None:
-            return
-        waiting = [name for name, node in self._vulnerable() if node.phase is NodePhase.VULNERABLE]
-        if not waiting:
-            return
-        needy = []
-        for name in waiting:
-            left = self.nodes[name].fails_at - self.now
-            if migrate and left >= self.settings.migration:
-                self._set(name, phase=NodePhase.MIGRATING, until=self.now + self.settings.migration)
-                self.commands.append(Migrate(node=name))
-            else:
-                needy.append(name)
-                choice = self._choice(self.nodes[name].move, left)
-                self.commands.append(Told(text=f"{name} writes its checkpoint first{choice}"))
-        if needy:
-            self._begin(f"predicted: {', '.join(needy)}")
-
-    def _choice(self, move: float | None, left: float) -> str:
-        """Return what speaks for a checkpoint: a node that moves by one writes first as well."""
-        takes, what = self.settings.migration, ": a migration takes"
-        if takes == math.inf and move is None:
-            return ": there is no migration here"
-        if takes == math.inf and not move:
-            return ", and moves to a spare by it"
-        if takes == math.inf:
-            takes, what = move or 0.0, ", and moves to a spare by it, which took"
-        return f"{what} {takes:.1f} s, and {left:.1f} s are left"
-
-    def _begin(self, reason: str) -> None:
-        gone = sorted(
-            name for name, node in self.nodes.items() if node.phase is NodePhase.LOST and node.ranks
-        )
-        if gone:
-            self._refuse(f"no checkpoint without {', '.join(gone)}: it would lack a part")
-            return
-        if ended := self._ended():
-            self._refuse(f"no checkpoint: {ended}")
-            return
-        if not sum(node.ranks for node in self.nodes.values()):
-            self._refuse("no rank has registered: the program calls no client, or has not begun")
-            return
-        self.last, self.resumable = self.last + 1, 0
-        self.epoch = Epoch(number=self.last, reason=reason)
-        for name, node in list(self.nodes.items()):
-            if node.phase is NodePhase.MIGRATING:
-                self._abort(name, "a checkpoint is taken")
-        self._ask()
-
-    def _enter(self, name: str) -> None:
-        if self.nodes[name].phase is NodePhase.MIGRATING:
-            self._abort(name, "a checkpoint is taken")
-        if self.nodes[name].phase is not NodePhase.LOST:
-            self._set(name, phase=NodePhase.REQUESTED, answered=-1)
-
-    def _ask(self) -> None:
-        """Begin a round: with a target, or to learn which steps the ranks have reached."""
-        epoch = self.epoch
-        assert epoch is not None
-        epoch = replace(epoch, round=epoch.round + 1, phase=EpochPhase.AGREEING)
-        self.epoch = epoch
-        asked = tuple(name for name in self._alive() if self.nodes[name].phase is not NodePhase.COMMITTED)
-        until = self.now + self.settings.arrival
-        for name in asked:
-            self._set(name, phase=NodePhase.REQUESTED, answered=-1, until=until)
-        self.epoch = replace(epoch, unanswered=len(asked))
-        self.commands.append(
-            Ask(
-                nodes=asked,
-                epoch=epoch.number,
-                round=epoch.round,
-                target=epoch.target,
-                arrival=self.settings.arrival,
-            )
-        )
-
-    def _agree(self, *, passed: bool) -> None:
-        """End a round that all have answered: propose a step, a later one, or hold it."""
-        epoch = self.epoch
-        assert epoch is not None
-        asked = [name for name, node in self.nodes.items() if node.phase is NodePhase.REQUESTED]
-        waits = any(self.nodes[name].answered != epoch.round for name in asked)
-        if not passed and (waits or self._missing() > 0):
-            return
-        if epoch.target == 0:
-            ahead = self.settings.margin * 2 ** min(epoch.round - 1, 16)
-            self.epoch = replace(epoch, target=epoch.top + ahead)
-            self._ask()
-            return
-        self.epoch = replace(epoch, phase=EpochPhase.FIRST)
-        for name in asked:
-            self._set(name, phase=NodePhase.WAITING, until=math.inf)
-        self._advance()
-
-    def _advance(self) -> None:
-        """Let the next nodes write, or seal what all have written."""
-        epoch = self.epoch
-        if epoch is None or epoch.phase in (EpochPhase.AGREEING, EpochPhase.SEALING):
-            return
-        writing = [name for name, node in self.nodes.items() if node.phase is NodePhase.COMMITTING]
-        waiting = [name for name, node in self.nodes.items() if node.phase is NodePhase.WAITING]
-        vulnerable = [name for name, node in self._vulnerable() if node.phase is NodePhase.WAITING]
-        if vulnerable and self.settings.priority:
-            self.epoch = epoch = replace(epoch, phase=EpochPhase.FIRST)
-            if not writing:
-                self._grant(vulnerable[:1])
-        elif waiting:
-            if epoch.phase is EpochPhase.FIRST and writing:
-                return
-            self.epoch = replace(epoch, phase=EpochPhase.SECOND)
-            room = len(waiting) if not self.settings.writers else self.settings.writers - len(writing)
-            self._grant(waiting[: max(room, 0)])
-        elif not writing:
-            self.epoch = replace(epoch, phase=EpochPhase.SEALING)
-            # A node that was lost and did not end the checkpoint had committed: its parts belong to it.
-            durable = tuple(name for name, node in self.nodes.items() if node.ranks)
-            self.commands.append(
-                Seal(epoch=epoch.number, nodes=durable, of=self._program(), reason=epoch.reason)
-            )
-
-    def _grant(self, names: Iterable[str]) -> None:
-        assert self.epoch is not None
-        chosen = tuple(names)
-        if not chosen:
-            return
-        for name in chosen:
-            self._set(name, phase=NodePhase.COMMITTING, until=self.now + self.settings.commit)
-        self.commands.append(Grant(nodes=chosen, epoch=self.epoch.number, target=self.epoch.target))
-
-    def _leave(self, why: str, *, complete: bool = False) -> None:
-        """End the checkpoint: nobody waits any longer. The next one begins with the next prediction."""
-        epoch = self.epoch
-        assert epoch is not None
-        self.epoch = None
-        for name in self._alive():
-            covered = self.nodes[name].fails_at < math.inf and complete
-            self._set(name, phase=NodePhase.NORMAL, covered=covered, answered=-1, until=math.inf)
-        self.commands.append(Release(nodes=self._alive(), epoch=epoch.number, complete=complete, why=why))
-
-    def _abort(self, name: str, why: str) -> None:
-        """Stop a migration; the node is vulnerable with the lead time that it has left."""
-        self._set(name, phase=NodePhase.VULNERABLE, until=math.inf)
-        self.commands.append(AbortMigration(node=name, why=why))
-
-    # State
-
-    def _alive(self) -> tuple[str, ...]:
-        return tuple(name for name, node in self.nodes.items() if node.phase is not NodePhase.LOST)
-
-    def _missing(self) -> int:
-        """Return how many of the program's ranks no node has told of; one that was lost had committed."""
-        return self._program() - sum(node.ranks for node in self.nodes.values())
-
-    def _program(self) -> int:
-        """Return how many ranks the program has, as they say; 0 while none is there."""
-        return max((node.of for node in self.nodes.values()), default=0)
-
-    def _ended(self) -> str:
-        """Return that ranks have ended whose parts a checkpoint would lack; nothing where all are there."""
-        ended = sum(node.ended for node in self.nodes.values())
-        if not self._program():  # the last one has ended as well
-            return "all ranks have ended" if ended else ""
-        lacking = min(ended, self._missing())
-        return f"{lacking} of {self._program()} ranks have ended" if lacking > 0 else ""
-
-    def _vulnerable(self) -> list[tuple[str, Node]]:
-        """Return nodes with a predicted failure, the least time left first."""
-        found = [(name, node) for name, node in self.nodes.items() if node.fails_at < math.inf]
-        return sorted(found, key=lambda item: (item[1].fails_at, item[0]))
-
-    def _set(self, name: str, **changes: object) -> None:
-        self.nodes[name] = replace(self.nodes[name], **changes)
-
-    def _refuse(self, text: str) -> None:
-        self.commands.append(Told(text=text, refused=True))

@@ -38,6 +38,32 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Base of all records."""
 
 
+class Foretold(Record, frozen=True, kw_only=True):
+    """A predicted failure, as it is written down: what the next coordinator has to know of a node.
+
+    Attributes:
+        fails_at: when, in seconds.
+        covered: whether a whole checkpoint was taken since that was predicted.
+        move: as of the prediction.
+    """
+
+    fails_at: float
+    covered: bool = False
+    move: float | None = None
+
+
+class Known(Record, frozen=True, kw_only=True):
+    """What the coordinator has acknowledged, and the agents cannot tell the next one.
+
+    Attributes:
+        foretold: predicted failures by node.
+        asked: why a checkpoint was asked for that has not ended yet; empty where none was.
+    """
+
+    foretold: dict[str, Foretold] = {}
+    asked: str = ""
+
+
 class Settings(Record, frozen=True, kw_only=True):
     """How a job's checkpoints are taken.
 
@@ -71,6 +97,7 @@ class Node(Record, frozen=True, kw_only=True):
         move: as of the prediction.
         answered: the round of the agreement that it answered last; -1 for none.
         until: when it is given up: the end of a migration, or of the time to answer or to write.
+        together: whether its ranks write a file of all ranks, so that no node can write before another.
     """
 
     ranks: int
@@ -82,6 +109,7 @@ class Node(Record, frozen=True, kw_only=True):
     move: float | None = None
     answered: int = -1
     until: float = math.inf
+    together: bool = False
 
 
 class Epoch(Record, frozen=True, kw_only=True):
@@ -115,6 +143,10 @@ class State(Record, frozen=True, kw_only=True):
         epoch: the checkpoint that is being taken; None between two.
         last: the number of the last one that was begun.
         resumable: the number of a checkpoint that an earlier coordinator may have left under way; 0 for none.
+        foretold: predicted failures of nodes that have not registered with this coordinator yet.
+        asked: why a checkpoint was asked for that has not ended yet; empty where none was.
+        again: when the checkpoint that was given up last is tried again, in seconds; ``inf`` for never.
+        failures: how many checkpoints in a row were given up.
     """
 
     settings: Settings
@@ -122,6 +154,10 @@ class State(Record, frozen=True, kw_only=True):
     epoch: Epoch | None = None
     last: int = 0
     resumable: int = 0
+    foretold: dict[str, Foretold] = {}
+    asked: str = ""
+    again: float = math.inf
+    failures: int = 0
 
 
 # Events ---------------------------------------------------------------------------------------------------
@@ -138,8 +174,7 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
         epoch: the checkpoint that its ranks are in; 0 for none.
         target: the step at which they stop; 0 while it is not known.
         committed: whether all its parts of that checkpoint are durable.
-        fails_at: when its failure is predicted, as it was told before; ``inf`` for none. In a message: how
-            many seconds ahead, since clocks of nodes differ.
+        together: whether its ranks write a file of all ranks.
     """
 
     node: str
@@ -149,11 +184,11 @@ class Joined(Record, frozen=True, kw_only=True, tag="joined"):
     epoch: int = 0
     target: int = 0
     committed: bool = False
-    fails_at: float = math.inf
+    together: bool = False
 
 
 class Predicted(Record, frozen=True, kw_only=True, tag="predicted"):
-    """A node's failure is predicted ``lead`` seconds ahead.
+    """A node's failure is predicted ``lead`` seconds ahead; this replaces what was predicted before.
 
     ``move``: seconds that a move to a spare by a checkpoint and a restart took the last time, where that is
     what follows the checkpoint; 0 where none was measured; None where the node is not moved.
@@ -164,6 +199,12 @@ class Predicted(Record, frozen=True, kw_only=True, tag="predicted"):
     confidence: float = 1.0
     evidence: str = ""
     move: float | None = None
+
+
+class Withdrawn(Record, frozen=True, kw_only=True, tag="withdrawn"):
+    """A node is not expected to fail any longer."""
+
+    node: str
 
 
 class Requested(Record, frozen=True, kw_only=True, tag="requested"):
@@ -223,7 +264,19 @@ class Tick(Record, frozen=True, kw_only=True, tag="tick"):
     """Time has passed."""
 
 
-Event = Joined | Predicted | Requested | Answered | Committed | CommitFailed | Sealed | Lost | Migrated | Tick
+Event = (
+    Joined
+    | Predicted
+    | Withdrawn
+    | Requested
+    | Answered
+    | Committed
+    | CommitFailed
+    | Sealed
+    | Lost
+    | Migrated
+    | Tick
+)
 
 # Commands -------------------------------------------------------------------------------------------------
 
@@ -242,11 +295,17 @@ class Ask(Record, frozen=True, kw_only=True, tag="ask"):
 
 
 class Grant(Record, frozen=True, kw_only=True, tag="grant"):
-    """Agents: your ranks may write."""
+    """Agents: your ranks may write.
+
+    A rank that shows no sign of writing for ``arrival`` seconds, or has not committed after ``commit``
+    seconds, ends the checkpoint.
+    """
 
     nodes: tuple[str, ...]
     epoch: int
     target: int
+    arrival: float
+    commit: float
 
 
 class Release(Record, frozen=True, kw_only=True, tag="release"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -14,24 +14,84 @@ from whesl.model.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
     from whesl.ckpt.messages import Reply, ToCoordinator
+    from whesl.ckpt.rendezvous import Address
+    from whesl.client import PredictedFailure
 
 
-def ask(name: str | None, message: ToCoordinator) -> Reply:
-    """Ask a job's coordinator, or the only one that there is. Raises UsageError, TransientError."""
-    from whesl.ckpt import control, rendezvous
+def address_of(name: str | None) -> Address | None:
+    """Return where a job's coordinator listens, or the only one that there is; None for none.
+
+    ``name``: of the job, as it was given; None for this job's.
+    """
+    from whesl.ckpt import rendezvous
 
     chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
     address = rendezvous.find(rendezvous.folder(chosen))
     others = rendezvous.known()
     if address is None and name is None and len(others) == 1:
         (address,) = others.values()
+    return address
+
+
+def ask(name: str | None, message: ToCoordinator) -> Reply:
+    """Ask a job's coordinator, or the only one that there is. Raises UsageError, TransientError."""
+    from whesl.ckpt import control, rendezvous
+
+    address = address_of(name)
     if address is None:
+        others = rendezvous.known()
+        chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
         there = f"there are: {', '.join(list(others)[:8])}" if others else "is the program still running?"
         raise UsageError(
             f"no coordinator of the checkpoints of job {chosen} was found",
             hint=f"--name JOB names another; {there}",
         )
     return control.ask(address, message)
+
+
+def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
+    """Tell all running tasks that use a node that it is predicted to fail; else the coordinator alone.
+
+    Args:
+        prediction: of the node's failure.
+        identity: the same is passed on once only.
+
+    Raises:
+        RefusedError: neither a task nor a coordinator of checkpoints uses the node.
+        TransientError: nobody answers.
+    """
+    from whesl.ckpt import control
+    from whesl.ckpt.core.states_and_events import Predicted
+    from whesl.client import predict_failure
+
+    try:
+        told = predict_failure(prediction, id=identity)
+        return Told(told.id, [f"{task} is told: {prediction}" for task in told.tasks], list(told.tasks))
+    except RefusedError:
+        address = address_of(None)
+        if address is None:
+            raise
+    now = prediction.at(time.time())
+    answer = control.ask(
+        address,
+        Predicted(
+            node=now.node,
+            lead=now.lead,
+            confidence=now.confidence,
+            evidence=now.evidence or now.source,
+        ),
+    )
+    if answer.refused:
+        raise RefusedError(answer.text)
+    return Told("", [answer.text], [])
+
+
+class Told(NamedTuple):
+    """Who was told of a prediction: its id, a sentence for each, and the tasks among them."""
+
+    id: str
+    said: list[str]
+    tasks: list[str]
 
 
 def _tell(name: str | None, message: ToCoordinator) -> None:
@@ -44,7 +104,8 @@ def _tell(name: str | None, message: ToCoordinator) -> None:
 @click.command()
 @name_option
 @click.argument("node")
-@click.option("--lead", type=float, required=True, metavar="SECONDS", help="How long until it fails.")
+@click.option("--lead", type=float, metavar="SECONDS", help="How long until it fails.")
+@click.option("--withdraw", is_flag=True, help="It is not expected to fail any longer, in place of --lead.")
 @click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, metavar="P", help="From 0 to 1 [1].")
 @click.option("--evidence", default="", metavar="TEXT", help="Why it is expected.")
 @click.option("--source", default="", metavar="TEXT", help="Who predicts it.")
@@ -53,7 +114,8 @@ def _tell(name: str | None, message: ToCoordinator) -> None:
 def predict(
     name: str | None,
     node: str,
-    lead: float,
+    lead: float | None,
+    withdraw: bool,
     confidence: float,
     evidence: str,
     source: str,
@@ -63,37 +125,31 @@ def predict(
     """Say that NODE fails in some seconds: its ranks write their checkpoint first.
 
     All running tasks that use the node are told, and do what their rules have for it. --name tells the
-    coordinator of one job's checkpoints alone, which need not be a task's.
+    coordinator of one job's checkpoints alone, which need not be a task's; so is the only one that there is
+    where no task uses the node. What is said last of a node replaces what was said before.
     """
-    from whesl.ckpt.core.states_and_events import Predicted
-    from whesl.client import PredictedFailure, predict_failure
+    from whesl.ckpt.core.states_and_events import Predicted, Withdrawn
+    from whesl.client import PredictedFailure
 
-    direct = Predicted(node=node, lead=lead, confidence=confidence, evidence=evidence)
+    if withdraw == (lead is not None):
+        raise UsageError("either --lead or --withdraw is given", hint="--lead 20")
+    if lead is None:
+        _tell(name, Withdrawn(node=node))
+        return
     if name is not None:
-        _tell(name, direct)
+        _tell(name, Predicted(node=node, lead=lead, confidence=confidence, evidence=evidence))
         return
-    prediction = PredictedFailure(
-        node=node, time=time.time(), lead=lead, confidence=confidence, evidence=evidence, source=source
+    told = tell_prediction(
+        PredictedFailure(
+            node=node, time=time.time(), lead=lead, confidence=confidence, evidence=evidence, source=source
+        ),
+        identity,
     )
-    try:
-        told = predict_failure(prediction, id=identity)
-    except RefusedError:
-        if not _is_alone():
-            raise
-        _tell(None, direct)
-        return
     if in_json:
         click.echo(json.dumps({"id": told.id, "tasks": told.tasks}))
         return
-    for task in told.tasks:
-        click.echo(f"{task} is told: {prediction}")
-
-
-def _is_alone() -> bool:
-    """Whether the coordinator of this job's checkpoints runs."""
-    from whesl.ckpt import rendezvous
-
-    return rendezvous.find(rendezvous.folder(rendezvous.name_of_job(None))) is not None
+    for text in told.said:
+        click.echo(text)
 
 
 @click.command()

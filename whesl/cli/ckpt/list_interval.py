@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -36,7 +37,7 @@ def _measured(directory: Path) -> dict[str, float]:
             f"{directory} has no checkpoint that was measured",
             hint="take one (`whesl ckpt request`), or give --cost",
         )
-    sizes = [sum(part.bytes for part in one.parts) for one in found]
+    sizes = [one.bytes for one in found]
     return {
         "checkpoints": len(found),
         "seconds": statistics.median(one.took for one in found),
@@ -46,38 +47,54 @@ def _measured(directory: Path) -> dict[str, float]:
 
 @click.command("list")
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--no-verify",
+    "unverified",
+    is_flag=True,
+    help="Do not read the parts, which takes long where they are large.",
+)
 @click.option("--json", "in_json", is_flag=True, help="Print JSON.")
-def list_(directory: Path, in_json: bool) -> None:
-    """List the checkpoints of DIRECTORY, the newest first; what is not whole is never restored."""
+def list_(directory: Path, unverified: bool, in_json: bool) -> None:
+    """List the checkpoints of DIRECTORY, the newest first; what is not whole is never restored.
+
+    Each part is read, and compared with the checksum that was written down when it was made.
+    """
     from whesl.ckpt import manifest
 
     try:
-        numbers = manifest.numbers(directory)
-        found = {number: manifest.read(directory / str(number)) for number in numbers}
+        rows = [_row(directory / str(number), unverified) for number in manifest.numbers(directory)]
     except OSError as error:
         raise UsageError(f"{directory}: {error.strerror}", hint="name the directory of checkpoints") from None
-    rows = [
-        {
-            "checkpoint": number,
-            "whole": one is not None,
-            "step": one.step if one else None,
-            "ranks": len(one.parts) if one else None,
-            "bytes": sum(part.bytes for part in one.parts) if one else None,
-            "seconds": one.took or None if one else None,
-            "reason": one.reason if one else None,
-        }
-        for number, one in found.items()
-    ]
     if in_json:
         click.echo(json.dumps(rows, indent=2))
         return
     for row in rows:
-        if row["whole"]:
-            took = f" in {row['seconds']:.1f} s" if row["seconds"] else ""
-            size = f"{row['ranks']} ranks, {row['bytes']:,} bytes{took}"
-            click.echo(f"{row['checkpoint']}: step {row['step']}, {size} ({row['reason']})")
-        else:
+        if row["ranks"] is None:
             click.echo(f"{row['checkpoint']}: not whole")
+            continue
+        took = f" in {row['seconds']:.1f} s" if row["seconds"] else ""
+        size = f"{row['ranks']} ranks, {row['bytes']:,} bytes{took}"
+        damage = f"; damaged: {'; '.join(row['damage'])}" if row["damage"] else ""
+        click.echo(f"{row['checkpoint']}: step {row['step']}, {size} ({row['reason']}){damage}")
+
+
+def _row(folder: Path, unverified: bool) -> dict[str, Any]:
+    """Return what is known of a checkpoint. Raises OSError where it could not be seen."""
+    from whesl.ckpt import manifest
+
+    one = manifest.told(folder)
+    damage = manifest.damage(folder, one, sizes_alone=unverified) if one else []
+    return {
+        "checkpoint": int(folder.name),
+        "whole": one is not None and not damage,
+        "verified": one is not None and not unverified,
+        "damage": damage,
+        "step": one.step if one else None,
+        "ranks": len(one.parts) if one else None,
+        "bytes": one.bytes if one else None,
+        "seconds": one.took or None if one else None,
+        "reason": one.reason if one else None,
+    }
 
 
 @click.command()

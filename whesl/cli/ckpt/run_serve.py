@@ -21,6 +21,8 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from whesl.ckpt.rank_page import Page
+
 name_option = click.option(
     "--name", metavar="JOB", help="The job's name; default: the resource manager's id, else 'default'."
 )
@@ -118,11 +120,33 @@ def _migration(command: str | None, theta: float | None) -> tuple[list[str], flo
     metavar="SECONDS",
     help="Longest wait of a rank that restores for all others to have verified their parts [1800].",
 )
+@click.option(
+    "--attempts",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Start a program that fails again, up to so many times in all, on the nodes that live then [1].",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Nodes of the allocation that it uses; the others are spares [all].",
+)
 @click.argument("command", nargs=-1, required=True)
 def run(
-    directory: Path, name: str | None, restore: str | None, command: tuple[str, ...], **coordinated: Any
+    directory: Path,
+    name: str | None,
+    restore: str | None,
+    attempts: int,
+    nodes: int | None,
+    command: tuple[str, ...],
+    **coordinated: Any,
 ) -> None:
-    """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node."""
+    """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node.
+
+    It ends with the exit status of the program, of its last attempt where it was started more than once.
+    """
     from whesl.ckpt import job_launch, rendezvous
 
     for option in ("interval", "arrival", "commit"):
@@ -139,7 +163,8 @@ def run(
         if value is not None and value is not False:
             serve_options += [f"--{option}"] if value is True else [f"--{option}", str(value)]
     chosen = rendezvous.name_of_job(name)
-    status = job_launch.Job(serve_options, chosen, directory.absolute()).run(command)
+    job = job_launch.Job(serve_options, chosen, directory.absolute(), _log("checkpoints"))
+    status = job.run(command, attempts, nodes or 0)
     raise click.exceptions.Exit(status)
 
 
@@ -195,8 +220,10 @@ def serve(
 @click.option("--run", "of_run", default="alone", metavar="ID", help="The run of the program [alone].")
 def agent(name: str | None, node: str | None, of_run: str) -> None:
     """Serve the ranks of this node until a signal comes."""
-    from whesl.ckpt import job_launch, rendezvous
+    from whesl.ckpt import job_launch, rank_page, rendezvous
+    from whesl.ckpt.kept_alive import kept_alive
 
+    owner = os.getpid()
     chosen = rendezvous.name_of_job(name)
     address = rendezvous.find(rendezvous.folder(chosen))
     if address is None:
@@ -206,28 +233,26 @@ def agent(name: str | None, node: str | None, of_run: str) -> None:
         )
     here = node or rendezvous.name_of_node()
     place = job_launch.page_of(chosen, of_run, here)
-    job_launch.remove_earlier(place)
-    directory = Path(address.directory)
-    raise click.exceptions.Exit(job_launch.kept_alive(lambda: _serve_ranks(chosen, here, place, directory)))
+    rank_page.remove_ownerless(place.parent)
+    page = rank_page.Page(place, Path(address.directory))  # this process's: an agent that is killed leaves it
+    try:
+        status = kept_alive(lambda: _serve_ranks(chosen, here, page))
+    finally:
+        page.close(remove=os.getpid() == owner)
+    raise click.exceptions.Exit(status)
 
 
-def _serve_ranks(name: str, node: str, place: Path, directory: Path) -> None:
-    """Be a node's agent until a signal comes."""
+def _serve_ranks(name: str, node: str, page: Page) -> None:
+    """Be a node's agent until a signal comes, or the coordinator says that the program has ended."""
     until = _until()
     from whesl.ckpt import rendezvous
     from whesl.ckpt.agent import Agent
-    from whesl.ckpt.rank_page import Page
     from whesl.wire import keys
 
-    served = Agent(
-        node,
-        Page(place, directory),
-        rendezvous.folder(name),
-        keys.user_keys(keys.home()).client,
-        _log(f"checkpoints, {node}"),
-    )
+    pair = keys.user_keys(keys.home()).client
+    served = Agent(node, page, rendezvous.folder(name), pair, _log(f"checkpoints, {node}"))
     try:
         served.run(until)
     finally:
-        served.close(remove=True)
+        served.close()
         sys.stderr.flush()

@@ -49,7 +49,8 @@ def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, ro
     LEAD is seconds until the failure, P how sure that is; --rule "link down=60,0" leaves one out.
     """
     from whesl.ckpt.rendezvous import name_of_node
-    from whesl.client import PredictedFailure, RefusedError, TransientError, predict_failure
+    from whesl.cli.ckpt.control import tell_prediction
+    from whesl.client import PredictedFailure, RefusedError, TransientError
     from whesl.site import node_counters
 
     says = SAYS | dict(_rule(text) for text in rules)
@@ -72,8 +73,8 @@ def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, ro
                 source="health",
             )
             try:
-                told = predict_failure(prediction)
-                click.echo(f"{prediction}: told {', '.join(told.tasks)}")
+                told = tell_prediction(prediction)
+                click.echo(f"{prediction}: told {', '.join(told.tasks) or 'the coordinator of checkpoints'}")
             except (RefusedError, TransientError) as error:
                 click.echo(f"{prediction}: {error}", err=True)
         if before and once:
