@@ -62,6 +62,8 @@ class Writing:
             return ""
         self._looked = now
         for slot in unwritten:
+            if slot.state not in (SlotState.HOLDING, SlotState.WRITING):
+                continue  # it has not come to the step yet
             sign = self._look(slot.pid)
             before, since = self._seen.get(slot.rank, (None, now))
             if sign is None or sign != before or slot.syncing == slot.epoch:
@@ -78,4 +80,4 @@ class Writing:
         if self._told or not unwritten or now - self._began <= self.arrival:
             return ()
         self._told = True
-        return tuple(slot.rank for slot in unwritten)
+        return tuple(slot.rank for slot in unwritten if slot.state is SlotState.WRITING)
