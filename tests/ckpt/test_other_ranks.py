@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,9 +55,10 @@ def test_every_order_in_which_ranks_look_at_a_checkpoint(ranks: int, written: in
     A rank of a program that cannot use the checkpoint says nothing of it.
     """
     for redistributes in (True, False):
-        joins: list[Move] = [lambda vote: restore.joined(vote, ranks)] * ranks
+        joins: list[Move] = [partial(restore.joined, ranks=ranks)] * ranks
+        good = Answer(number=1, good=1, bad=0)
         looks: list[Move] = [
-            lambda vote, node=str(rank): restore.verified(vote, node, Answer(number=1, good=1, bad=0))
+            partial(restore.verified, node=str(rank), answer=good)
             for rank in range(ranks if redistributes or ranks == written else 0)
         ]
         for order in itertools.permutations(range(1, len(joins) + len(looks))):
@@ -116,7 +118,7 @@ def test_another_number_of_ranks_is_an_error_at_once(ranks: int, sheet: Page, tm
     if COMPILER is None:
         pytest.skip("no C compiler is on PATH")
     program = compiled(tmp_path, CLIENT / "src" / "whesl_ckpt.c", CLIENT / "examples" / "counter.c")
-    command = [program, str(ranks - 1), str(ranks), "5", "1", "10"]
+    command = [str(program), str(ranks - 1), str(ranks), "5", "1", "10"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert f"checkpoint 1 has parts of 4 ranks, and this program has {ranks}" in done.stderr
