@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
-from whesl.ckpt import messages
-from whesl.model.errors import TransientError
+from whesl.ckpt import messages, rendezvous
+from whesl.model.errors import TransientError, UsageError
 from whesl.wire import keys
 from whesl.wire.curve_sockets import ClientSocket
 
@@ -57,3 +58,35 @@ def ask(
         f"the coordinator of checkpoints does not answer at {address.endpoints[0]}",
         hint="try again; is its node up?",
     )
+
+
+def address_of(name: str | None) -> Address | None:
+    """Return where a job's coordinator listens, or the only one that there is; None for none.
+
+    ``name``: of the job, as it was given; None for this job's.
+    """
+    chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
+    address = rendezvous.find(rendezvous.folder(chosen))
+    others = rendezvous.known()
+    if address is None and name is None and len(others) == 1:
+        (address,) = others.values()
+    return address
+
+
+def ask_job(name: str | None, message: messages.ToCoordinator) -> messages.Reply:
+    """Send a message to the coordinator of ``address_of`` and return the answer.
+
+    Raises:
+        UsageError: there is none.
+        TransientError: it does not answer.
+    """
+    address = address_of(name)
+    if address is None:
+        others = rendezvous.known()
+        chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
+        there = f"there are: {', '.join(list(others)[:8])}" if others else "is the program still running?"
+        raise UsageError(
+            f"no coordinator of the checkpoints of job {chosen} was found",
+            hint=f"--name JOB names another; {there}",
+        )
+    return ask(address, message)

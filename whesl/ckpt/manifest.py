@@ -11,7 +11,7 @@ import os
 import shutil
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.model import file_retry
 
@@ -145,6 +145,31 @@ def damage(folder: Path, manifest: Manifest, *, sizes_alone: bool = False) -> li
         except FileNotFoundError:
             found.append(f"{name} is missing")
     return found
+
+
+def described(folder: Path, *, verify: bool) -> dict[str, Any]:
+    """Return what is known of a checkpoint, for people and programs.
+
+    Args:
+        folder: of the checkpoint.
+        verify: whether its parts are read and compared with their checksums.
+
+    Raises:
+        OSError: it could not be seen.
+    """
+    one = told(folder)
+    damaged = damage(folder, one, sizes_alone=not verify) if one else []
+    return {
+        "checkpoint": int(folder.name),
+        "whole": one is not None and not damaged,
+        "verified": one is not None and verify,
+        "damage": damaged,
+        "step": one.step if one else None,
+        "ranks": len(one.parts) if one else None,
+        "bytes": one.bytes if one else None,
+        "seconds": one.took or None if one else None,
+        "reason": one.reason if one else None,
+    }
 
 
 def checksum(path: Path, offset: int = 0, most: int | None = None) -> tuple[int, int]:

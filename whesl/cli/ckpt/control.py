@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,40 +12,8 @@ from whesl.cli.ckpt.run_serve import name_option
 from whesl.model.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from whesl.ckpt.messages import Reply, ToCoordinator
-    from whesl.ckpt.rendezvous import Address
+    from whesl.ckpt.messages import ToCoordinator
     from whesl.client import PredictedFailure
-
-
-def address_of(name: str | None) -> Address | None:
-    """Return where a job's coordinator listens, or the only one that there is; None for none.
-
-    ``name``: of the job, as it was given; None for this job's.
-    """
-    from whesl.ckpt import rendezvous
-
-    chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
-    address = rendezvous.find(rendezvous.folder(chosen))
-    others = rendezvous.known()
-    if address is None and name is None and len(others) == 1:
-        (address,) = others.values()
-    return address
-
-
-def ask(name: str | None, message: ToCoordinator) -> Reply:
-    """Ask a job's coordinator, or the only one that there is. Raises UsageError, TransientError."""
-    from whesl.ckpt import control, rendezvous
-
-    address = address_of(name)
-    if address is None:
-        others = rendezvous.known()
-        chosen = rendezvous.name_of_job(name or os.environ.get("WHESL_CKPT_JOB"))
-        there = f"there are: {', '.join(list(others)[:8])}" if others else "is the program still running?"
-        raise UsageError(
-            f"no coordinator of the checkpoints of job {chosen} was found",
-            hint=f"--name JOB names another; {there}",
-        )
-    return control.ask(address, message)
 
 
 def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
@@ -68,19 +35,13 @@ def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
         told = predict_failure(prediction, id=identity)
         return Told(told.id, [f"{task} is told: {prediction}" for task in told.tasks], list(told.tasks))
     except RefusedError:
-        address = address_of(None)
+        address = control.address_of(None)
         if address is None:
             raise
     now = prediction.at(time.time())
-    answer = control.ask(
-        address,
-        Predicted(
-            node=now.node,
-            lead=now.lead,
-            confidence=now.confidence,
-            evidence=now.evidence or now.source,
-        ),
-    )
+    evidence = now.evidence or now.source
+    direct = Predicted(node=now.node, lead=now.lead, confidence=now.confidence, evidence=evidence)
+    answer = control.ask(address, direct)
     if answer.refused:
         raise RefusedError(answer.text)
     return Told("", [answer.text], [])
@@ -95,7 +56,9 @@ class Told(NamedTuple):
 
 
 def _tell(name: str | None, message: ToCoordinator) -> None:
-    answer = ask(name, message)
+    from whesl.ckpt import control
+
+    answer = control.ask_job(name, message)
     if answer.refused:
         raise RefusedError(answer.text)
     click.echo(answer.text)
@@ -167,9 +130,10 @@ def request(name: str | None, reason: str) -> None:
 @click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 def status(name: str | None, in_json: bool) -> None:
     """Show the checkpoint that is being taken, the nodes, and the whole checkpoints."""
+    from whesl.ckpt import control
     from whesl.ckpt.messages import StatusAsked
 
-    known = ask(name, StatusAsked()).status
+    known = control.ask_job(name, StatusAsked()).status
     if in_json:
         click.echo(json.dumps(known, indent=2))
         return

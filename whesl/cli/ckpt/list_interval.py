@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import statistics
 from pathlib import Path
-from typing import Any
 
 import click
 
-from whesl.cli.ckpt.control import ask
 from whesl.cli.ckpt.run_serve import name_option
 from whesl.model.errors import UsageError
 
 
 def _of_job(name: str | None) -> tuple[Path, int]:
     """Return the running job's directory, and how many nodes run its ranks."""
+    from whesl.ckpt import control
     from whesl.ckpt.messages import StatusAsked
 
-    known = ask(name, StatusAsked()).status
+    known = control.ask_job(name, StatusAsked()).status
     nodes = known["nodes"]
     assert isinstance(nodes, dict)
     return Path(str(known["directory"])), sum(bool(node["ranks"]) for node in nodes.values())
@@ -62,7 +61,10 @@ def list_(directory: Path, unverified: bool, in_json: bool) -> None:
     from whesl.ckpt import manifest
 
     try:
-        rows = [_row(directory / str(number), unverified) for number in manifest.numbers(directory)]
+        rows = [
+            manifest.described(directory / str(number), verify=not unverified)
+            for number in manifest.numbers(directory)
+        ]
     except OSError as error:
         raise UsageError(f"{directory}: {error.strerror}", hint="name the directory of checkpoints") from None
     if in_json:
@@ -76,25 +78,6 @@ def list_(directory: Path, unverified: bool, in_json: bool) -> None:
         size = f"{row['ranks']} ranks, {row['bytes']:,} bytes{took}"
         damage = f"; damaged: {'; '.join(row['damage'])}" if row["damage"] else ""
         click.echo(f"{row['checkpoint']}: step {row['step']}, {size} ({row['reason']}){damage}")
-
-
-def _row(folder: Path, unverified: bool) -> dict[str, Any]:
-    """Return what is known of a checkpoint. Raises OSError where it could not be seen."""
-    from whesl.ckpt import manifest
-
-    one = manifest.told(folder)
-    damage = manifest.damage(folder, one, sizes_alone=unverified) if one else []
-    return {
-        "checkpoint": int(folder.name),
-        "whole": one is not None and not damage,
-        "verified": one is not None and not unverified,
-        "damage": damage,
-        "step": one.step if one else None,
-        "ranks": len(one.parts) if one else None,
-        "bytes": one.bytes if one else None,
-        "seconds": one.took or None if one else None,
-        "reason": one.reason if one else None,
-    }
 
 
 @click.command()
