@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.model import file_retry
+from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -169,6 +170,30 @@ def described(folder: Path, *, verify: bool) -> dict[str, Any]:
         "bytes": one.bytes if one else None,
         "seconds": one.took or None if one else None,
         "reason": one.reason if one else None,
+    }
+
+
+def measured(directory: Path) -> dict[str, float]:
+    """Return the median time in seconds and size in bytes of a directory's whole checkpoints, and how many.
+
+    Raises:
+        UsageError: the directory cannot be read, or no checkpoint there was measured.
+    """
+    from statistics import median  # heavy, and clients import this module
+
+    try:
+        found = [one for one in whole(directory) if one.took > 0]
+    except OSError as error:
+        raise UsageError(f"{directory}: {error.strerror}", hint="name the directory of checkpoints") from None
+    if not found:
+        raise UsageError(
+            f"{directory} has no checkpoint that was measured",
+            hint="take one (`whesl ckpt request`), or give --cost",
+        )
+    return {
+        "checkpoints": len(found),
+        "seconds": median(one.took for one in found),
+        "bytes": median(one.bytes for one in found),
     }
 
 

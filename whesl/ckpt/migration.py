@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 import subprocess
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whesl.ckpt.core.states_and_events import Migrated
+from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,6 +34,23 @@ class Migration:
         self._running: dict[str, tuple[subprocess.Popen[bytes], float]] = {}
         self._longest = 0.0
         self.theta = theta if command else math.inf
+
+    @classmethod
+    def of_options(cls, command: str | None, theta: float | None) -> Migration:
+        """Return the migration that two options name: a command as a shell reads it, and seconds.
+
+        Raises:
+            UsageError: one is given without the other, or the command is none.
+        """
+        if (command is None) != (theta is None):
+            raise UsageError("--migrate and --theta are given together", hint="--migrate ./move --theta 30")
+        try:
+            words = shlex.split(command or "")
+        except ValueError as error:
+            raise UsageError(f"--migrate {command!r}: {error}", hint="quote it as a shell does") from None
+        if command is not None and not words:
+            raise UsageError("--migrate names no command", hint="--migrate ./move --theta 30")
+        return cls(words, math.inf if theta is None else theta)
 
     def begin(self, node: str) -> str:
         """Begin to move a node's processes; return why that cannot be, an empty string for nothing."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from pathlib import Path
 
 import click
@@ -21,27 +20,6 @@ def _of_job(name: str | None) -> tuple[Path, int]:
     nodes = known["nodes"]
     assert isinstance(nodes, dict)
     return Path(str(known["directory"])), sum(bool(node["ranks"]) for node in nodes.values())
-
-
-def _measured(directory: Path) -> dict[str, float]:
-    """Return the median time and size of a directory's whole checkpoints."""
-    from whesl.ckpt import manifest
-
-    try:
-        found = [one for one in manifest.whole(directory) if one.took > 0]
-    except OSError as error:
-        raise UsageError(f"{directory}: {error.strerror}", hint="name the directory of checkpoints") from None
-    if not found:
-        raise UsageError(
-            f"{directory} has no checkpoint that was measured",
-            hint="take one (`whesl ckpt request`), or give --cost",
-        )
-    sizes = [one.bytes for one in found]
-    return {
-        "checkpoints": len(found),
-        "seconds": statistics.median(one.took for one in found),
-        "bytes": statistics.median(sizes),
-    }
 
 
 @click.command("list")
@@ -143,6 +121,7 @@ def interval(
 
     Without --cost the checkpoints of the running job are measured: bytes and seconds, from its manifests.
     """
+    from whesl.ckpt import manifest
     from whesl.ckpt.core import interval as formulas
 
     measured: dict[str, float] = {}
@@ -150,7 +129,7 @@ def interval(
         if directory is None:
             directory, running = _of_job(name)
             nodes = nodes or running
-        measured = _measured(directory)
+        measured = manifest.measured(directory)
         cost = measured["seconds"]
         nodes = nodes or 1
         click.echo(

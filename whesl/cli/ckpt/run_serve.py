@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shlex
 import shutil
 import signal
 import sys
@@ -100,19 +99,6 @@ def _seconds(text: str | None, what: str) -> float:
     return value
 
 
-def _migration(command: str | None, theta: float | None) -> tuple[list[str], float]:
-    """Return the command's words and how long it takes."""
-    if (command is None) != (theta is None):
-        raise UsageError("--migrate and --theta are given together", hint="--migrate ./move --theta 30")
-    try:
-        words = shlex.split(command or "")
-    except ValueError as error:
-        raise UsageError(f"--migrate {command!r}: {error}", hint="quote it as a shell does") from None
-    if command is not None and not words:
-        raise UsageError("--migrate names no command", hint="--migrate ./move --theta 30")
-    return words, math.inf if theta is None else theta
-
-
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_coordinator_options
 @click.option(
@@ -148,6 +134,7 @@ def run(
     It ends with the exit status of the program, of its last attempt where it was started more than once.
     """
     from whesl.ckpt import job_launch, rendezvous
+    from whesl.ckpt.migration import Migration
 
     for option in ("interval", "arrival", "commit"):
         _seconds(coordinated[option], f"--{option}")
@@ -157,7 +144,7 @@ def run(
         )
     if restore is not None:
         os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
-    _migration(coordinated["migrate"], coordinated["theta"])
+    Migration.of_options(coordinated["migrate"], coordinated["theta"])
     serve_options: list[str] = []
     for option, value in coordinated.items():
         if value is not None and value is not False:
@@ -205,7 +192,7 @@ def serve(
         host=os.environ.get("WHESL_CKPT_HOST", "*"),
         interval=_seconds(interval, "--interval"),
         keep=keep,
-        migration=Migration(*_migration(migrate, theta)),
+        migration=Migration.of_options(migrate, theta),
         log=_log("checkpoints"),
     )
     try:
