@@ -17,7 +17,7 @@ from tests.isolator.bench import CRASH, Bench, bench
 from tests.isolator.conftest import World, detect, exception, found, node_exception
 from tests.isolator.test_core_nodes import four, replaces
 from whesl.isolator.core.events_and_commands import NodeSeen, Reached
-from whesl.model.recovery_criterion import Reach, seconds_past, went_past
+from whesl.model.recovery_criterion import Reach, last_step, seconds_past, went_past
 from whesl.model.states import NodeState
 
 __all__ = ["bench"]
@@ -76,10 +76,30 @@ def test_the_time_to_look_again_is_when_it_has(failed: Reach, kinds: tuple[str, 
         (Reach(seconds=1.0), ("log",), Reach(seconds=1.0, output=20_000), False),
         (Reach(seconds=9.0, progress=40.0), ("progress",), Reach(seconds=9e3, progress=40.0), False),
         (Reach(seconds=9.0, progress=40.0), ("progress",), Reach(seconds=1.0, progress=41.0), True),
+        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0, step=("step", 11)), True),
+        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0, step=("step", 10)), False),
+        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0, step=("epoch", 11)), False),
+        (Reach(seconds=9.0, step=("step", 10)), ("log",), Reach(seconds=9.0), False),
     ],
 )  # fmt: skip
 def test_what_is_past(failed: Reach, kinds: tuple[str, ...], now: Reach, past: bool) -> None:
     assert bool(went_past(failed, kinds, now)) == past
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("step 12: residual 3e-4", ("step", 12)),
+        ("[n01] Time step = 7", ("time step", 7)),
+        ("Epoch 3/90 loss 0.5", ("epoch", 3)),
+        ("ITERATION #   44", ("iteration", 44)),
+        ("a stepper 3", None),
+        ("step 0.5 of the integrator", None),
+        ("error in step 13", None),
+    ],
+)
+def test_steps_as_programs_print_them(line: str, step: tuple[str, int] | None) -> None:
+    assert last_step(["step 1", line, "nothing"]) == (step or ("step", 1))
 
 
 # What the isolator writes down ---------------------------------------------------------------------------
@@ -171,3 +191,28 @@ def test_a_crash_that_is_overcome_is_recovered(bench: Bench) -> None:
     assert bench.run(*command, options=("-e", bench.rules(CRASH)))[0] == 0
     assert bench.kinds().count("recovered") == 1
     assert "recovered" in bench.directory.summary.read_text()
+
+
+STEADY = """\
+done=$(cat reached 2>/dev/null || echo 0)
+for step in 1 2 3; do done=$((done + 1)); echo "step $done"; done
+echo $done > reached
+echo "An error occurred in MPI_Send"
+sleep 600
+"""
+
+
+@pytest.mark.parametrize("advances", [True, False])
+def test_a_run_that_advanced_between_its_crashes_is_told_so(bench: Bench, advances: bool) -> None:
+    """Each attempt of a program that goes on from a checkpoint runs as long as the one before."""
+    program = STEADY if advances else STEADY.replace("> reached", "> /dev/null")
+    rules = bench.rules(CRASH.replace("JOB [app]", "JOB [*] LIMIT 2"))
+    assert bench.run(*bench.script(program), options=("-e", rules))[0] != 0
+    recovered = [data["because"] for kind, data in bench.records() if kind == "recovered"]
+    ended = bench.records()[-1][1]["reason"]
+    if advances:
+        assert recovered == [f"it came to step {n + 3}, the failed attempt to {n}" for n in (3, 6)]
+        assert "budget-spent: 2 recoveries, 2 of which went on past what had failed" in ended
+    else:
+        assert recovered == []
+        assert "budget-spent: 2 recoveries" in ended and "went on" not in ended

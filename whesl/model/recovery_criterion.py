@@ -5,6 +5,8 @@ An exception is *recovered* when the attempt that was restarted for it
 * completed the task, or
 * captured a higher number of progress (``PROGRESS``) than the failed attempt; where that had one, it
   alone decides, or
+* printed the number of a later step of its work than the last one that the failed attempt had printed: one
+  that goes on from a checkpoint runs as long as the one before, and prints as much, or
 * printed clearly more than the failed attempt had (twice as much and 16 KiB), or
 * ran clearly longer than the failed attempt had when the exception was raised (1.25 times as long and 10 s).
   What had failed on a node is past after a minute: wherever the program was, the node is replaced.
@@ -18,8 +20,17 @@ The isolator decides with ``went_past`` and writes a record ``recovered`` (``ord
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import msgspec
 
+_STEP = re.compile(
+    r"\b((?:time|global)[ _-]?step|step|iteration|iter|epoch|cycle|generation|round|frame|batch)s?"
+    r"(?: no\.?| number)?\s*[#:=\[(]*\s*(\d{1,15})(?![\w.])",
+    re.IGNORECASE,
+)
+_UNSTEADY = re.compile(r"\b(?:error|fail|fatal|abort|retry|max|total)", re.IGNORECASE)
 LONGER = 1.25
 LONGER_BY = 10.0  # seconds
 MORE = 2
@@ -32,12 +43,14 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far an attempt had come.
 
     ``seconds`` it had run, ``output``: bytes it had printed (-1: not known), ``progress``: the highest
-    number that the first ``PROGRESS`` detection of its task had captured.
+    number that the first ``PROGRESS`` detection of its task had captured. ``step``: the last step of its work
+    that it had printed: what it calls it, and its number.
     """
 
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
+    step: tuple[str, int] | None = None
 
 
 def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
@@ -54,11 +67,25 @@ def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
     elif failed.progress is not None:
         further = now.progress is not None and now.progress > failed.progress
         return f"its progress came to {now.progress:g}" if further else ""
+    elif failed.step is not None and now.step is not None and _later(now.step, failed.step):
+        return f"it came to {now.step[0]} {now.step[1]}, the failed attempt to {failed.step[1]}"
     elif now.seconds >= seconds_past(failed, kinds):
         return f"it ran for {now.seconds:.0f} s, the failed attempt for {failed.seconds:.0f} s"
     if failed.output >= 0 and now.output >= MORE * failed.output + MORE_BY:
         return f"it printed {now.output:,} bytes, the failed attempt {failed.output:,}"
     return ""
+
+
+def last_step(lines: Sequence[str]) -> tuple[str, int] | None:
+    """Return the last step of a program's work that its output names: what it calls it, and its number."""
+    for line in reversed(lines):
+        if len(line) < 400 and not _UNSTEADY.search(line) and (found := _STEP.search(line)):
+            return found[1].lower(), int(found[2])
+    return None
+
+
+def _later(now: tuple[str, int], failed: tuple[str, int]) -> bool:
+    return now[0] == failed[0] and now[1] > failed[1]
 
 
 def seconds_past(failed: Reach, kinds: tuple[str, ...]) -> float:

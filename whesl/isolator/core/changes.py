@@ -333,7 +333,7 @@ def _confirmed(state: State) -> dict[str, Any]:
 
 def _recovered(state: State, record: records.Recovered) -> dict[str, Any]:
     left = tuple(raised for raised in state.restarted if raised.ordinal not in record.ordinals)
-    return {"restarted": left}
+    return {"restarted": left, "recovered": (*state.recovered, *record.ordinals)}
 
 
 def _refused(state: State, record: records.StartRefused) -> dict[str, Any]:

@@ -291,7 +291,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
 
 def _on_reached(transition: Transition, event: Reached) -> None:
     transition.volatile(reached=event.reach)
-    recovery_confirmation.judge(transition)
+    recovery_confirmation.on_reached(transition, event.reach)
 
 
 def _on_node(transition: Transition, event: NodeSeen) -> None:

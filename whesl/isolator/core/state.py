@@ -114,6 +114,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     attempt_ended: float = 0.0
     recovery: Recovery | None = None
     pending: tuple[Recovery, ...] = ()  # done but for the restarted program being seen to run
+    recovered: tuple[int, ...] = ()  # ordinals of exceptions that a restart has gone on past
     restarted: tuple[Raised, ...] = ()  # for which the present attempt was, and which it has not passed
     told: tuple[Recovery, ...] = ()  # over: the coordinator may not have heard of them before a crash
     asked: tuple[Asked, ...] = ()  # checkpoints of the present attempt that are under way

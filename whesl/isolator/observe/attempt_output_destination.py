@@ -35,6 +35,7 @@ ROOM = 4 << 20
 _WRITTEN = 64 * 1024  # of these really written: quotas of network file systems show at nothing else
 _LAST_LINES = 5
 _LAST_BYTES = 2048
+_TAIL_BYTES = 64 * 1024
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 
 
@@ -167,36 +168,53 @@ def last_lines(outputs: Outputs, begun: Mapping[str, int], own: str) -> LastLine
         begun: how long they were when it was started: what stands before is of others.
         own: the task's directory; files in it are the attempt's alone.
     """
+    found = []
+    for lines in _ends(outputs, begun, own, _LAST_BYTES):
+        # Of a line that was printed over and over (a progress bar), the last state counts.
+        shown = (visible(line.rstrip("\r").rpartition("\r")[2].rstrip()) for line in lines)
+        found.append(tuple(line for line in shown if line)[-_LAST_LINES:])
+    return LastLines(stdout=found[0], stderr=found[1] if len(found) > 1 else ())
+
+
+def tail(outputs: Outputs, begun: Mapping[str, int], own: str) -> list[str]:
+    """Return the lines in the last 64 KiB of an attempt's streams, standard output last.
+
+    Args:
+        outputs, begun, own: as ``last_lines``.
+    """
+    return [line for lines in reversed(_ends(outputs, begun, own, _TAIL_BYTES)) for line in lines]
+
+
+def _ends(outputs: Outputs, begun: Mapping[str, int], own: str, size: int) -> list[list[str]]:
+    """Return the lines in the last bytes of each of an attempt's files."""
     both = (outputs.stdout,) if outputs.stdout == outputs.stderr else (outputs.stdout, outputs.stderr)
     found = []
     for path in both:
         begin = begun.get(path, 0 if path.startswith(f"{own}/") else None)
-        found.append(() if begin is None else _last(path, begin))
-    return LastLines(stdout=found[0], stderr=found[1] if len(found) > 1 else ())
+        found.append([] if begin is None else _end(path, begin, size))
+    return found
 
 
-def _last(path: str, begin: int) -> tuple[str, ...]:
+def _end(path: str, begin: int, size: int) -> list[str]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return ()
+        return []
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return ()
+            return []
         begin = begin if begin <= status.st_size else 0  # emptied meanwhile
-        place = max(begin, status.st_size - _LAST_BYTES)
-        content = os.pread(descriptor, _LAST_BYTES, place)
+        place = max(begin, status.st_size - size)
+        content = os.pread(descriptor, size, place)
     except OSError:
-        return ()
+        return []
     finally:
         os.close(descriptor)
     lines = content.decode("utf-8", "replace").split("\n")
     if place > begin and len(lines) > 1:
         del lines[0]  # its beginning is missing
-    # Of a line that was printed over and over (a progress bar), the last state counts.
-    shown = (visible(line.rstrip("\r").rpartition("\r")[2].rstrip()) for line in lines)
-    return tuple(line for line in shown if line)[-_LAST_LINES:]
+    return lines
 
 
 def lost_lines(job: Job, outputs: Outputs, now: float, since: float) -> list[Detected]:

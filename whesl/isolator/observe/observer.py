@@ -22,7 +22,7 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
-from whesl.model.recovery_criterion import Reach
+from whesl.model.recovery_criterion import Reach, last_step
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
@@ -236,8 +236,12 @@ class Observer:
         return event
 
     def reached(self) -> Reach:
-        """Return how much the attempt has printed, and how far its captured progress has come."""
-        return self._watch.detectors.reached() if self._watch else Reach()
+        """Return how much the attempt has printed, and how far its progress and its steps have come."""
+        if self._watch is None:
+            return Reach()
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        printed = attempt_output_destination.tail(outputs, self._begun or {}, str(self._directory.path))
+        return msgspec.structs.replace(self._watch.detectors.reached(), step=last_step(printed))
 
     @property
     def hears_job_exceptions(self) -> bool:

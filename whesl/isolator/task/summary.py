@@ -58,7 +58,7 @@ def summarise(
     times, dropped = [], 0
     for record, time in written:
         times.append(record.start(time) if isinstance(record, records.Launched) else time)
-        dropped += isinstance(record, records.Dropped)
+        dropped += record.times if isinstance(record, records.Dropped) else 0
         fold.take(record, time)
     return Summary(
         task=setup.task.id,

@@ -100,6 +100,15 @@ def refused(transition: Transition, event: AttemptExited) -> bool:
 AGAIN = 60.0
 
 
+def on_reached(transition: Transition, reach: Reach) -> None:
+    """Take how far the attempt has come; what it has printed past its failure shows that its program runs."""
+    printed = msgspec.structs.replace(reach, seconds=0.0)
+    pending = (done.raised for done in transition.state.pending)
+    if any(went_past(raised.reached, raised.kinds, printed) for raised in pending):
+        on_program_seen(transition, ProgramSeen(attempt=transition.state.attempt))
+    judge(transition)
+
+
 def judge(transition: Transition) -> None:
     """Write down which exceptions the present attempt has gone past, and ask for a tick for the others."""
     state = transition.state

@@ -119,6 +119,8 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
         within = f" within {spec.limit_within:g} s" if spec.limit_within else ""
         noun = "recovery" if spec.limit == 1 else "recoveries"
         reason = f"budget-spent: {spec.limit} {noun}{within}"
+        if further := sum(use.ordinal in state.recovered for use in state.budget.uses.get(spec.name, ())):
+            reason += f", {further} of which went on past what had failed"
         return Decision(action=instead, reason=reason, steps=plan.steps)
     if plan.error:
         return Decision(action=instead, reason=plan.error)
