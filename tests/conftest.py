@@ -17,11 +17,14 @@ from hypothesis import settings
 from tests import environments
 from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
+from whesl.predict import compile_choice
 from whesl.testing import fluxbed
 from whesl.testing.install_slurm import SlurmBedError, install
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
+# A command that is called in this process must not choose for the tests that follow.
+compile_choice.in_plain_python = lambda: None
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
 GROUP = re.compile(r"@[^]@]*$")  # what pytest-xdist adds to the name of a test

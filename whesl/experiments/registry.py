@@ -53,6 +53,10 @@ EXPERIMENTS: dict[str, str] = {
 }
 
 
+# Those that take less in plain Python than to compile them.
+TOYS = frozenset({"flaw-example"})
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One printed statement beside what was measured here.

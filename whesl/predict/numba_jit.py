@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import importlib
 import os
 import shutil
+import stat
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from whesl.predict.compile_choice import compiles
 
 _ROOMS = ("predict", "placement", "lab", "experiments", "cloud")  # hold functions that are compiled
 _OLD = 7 * 86400.0  # seconds after which machine code of other sources is removed
@@ -31,23 +37,40 @@ def sources() -> str:
 def cache_directory() -> str | None:
     """Return a private directory for the machine code of the present sources; None where there is none.
 
-    Directories of other sources that nobody has used for a week are removed.
+    It lies in the user's cache, and for an account without a home among the temporary files, where it has to
+    be this user's alone. Directories of other sources that nobody has used for a week are removed.
     """
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whesl" / "machine-code"
-    mine = base / sources()
-    try:
-        mine.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.utime(mine)
-        for other in base.iterdir():
-            if other != mine and time.time() - other.stat().st_mtime > _OLD:
-                shutil.rmtree(other, ignore_errors=True)
-    except (OSError, RuntimeError):
-        return None
-    return str(mine) if os.access(mine, os.W_OK) else None
+    for base in _bases():
+        mine = base / sources()
+        try:
+            mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+            status = base.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                continue
+            os.utime(mine)
+            for other in base.iterdir():
+                if other != mine and time.time() - other.stat().st_mtime > _OLD:
+                    shutil.rmtree(other, ignore_errors=True)
+        except OSError:
+            continue
+        if os.access(mine, os.W_OK | os.X_OK):
+            return str(mine)
+    return None
+
+
+def _bases() -> Iterator[Path]:
+    """Yield directories in which machine code may be kept, the best first."""
+    with contextlib.suppress(RuntimeError):  # nobody says where the home is
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whesl" / "machine-code"
+    with contextlib.suppress(OSError):  # no directory for temporary files can be written
+        base = Path(tempfile.gettempdir()) / f"whesl-machine-code-{os.geteuid()}"
+        with contextlib.suppress(FileExistsError):
+            base.mkdir(mode=0o700)
+        yield base
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,8 +90,10 @@ if TYPE_CHECKING:
 
 else:
     try:
-        import numba
+        numba = importlib.import_module("numba") if compiles() else None
     except ImportError:  # the extra `predict` alone: placement plugins decide in plain Python
+        numba = None
+    if numba is None:
         COMPILES = False
 
         def jit(function):
@@ -81,11 +106,13 @@ else:
         COMPILES = not numba.config.DISABLE_JIT
         if not os.environ.get("NUMBA_CACHE_DIR"):
             numba.config.CACHE_DIR = cache_directory() or ""
-        jit_inner = numba.njit(cache=True, nogil=True, _nrt=False)
+        # Without a directory of its own numba would look for one, and fail where there is none.
+        _CACHE = bool(numba.config.CACHE_DIR)
+        jit_inner = numba.njit(cache=_CACHE, nogil=True, _nrt=False)
 
         def jit(function):
             """Compile a function when it is first called, and keep the machine code for later processes."""
-            compiled = numba.njit(cache=True, nogil=True)(function)
+            compiled = numba.njit(cache=_CACHE, nogil=True)(function)
             if not COMPILES:
                 return compiled
             resolved = compiled.get_call_template

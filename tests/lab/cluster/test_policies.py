@@ -17,7 +17,7 @@ from whesl.placement.easy import Easy
 from whesl.placement.fcfs import Fcfs
 from whesl.placement.port import Decisions, View
 from whesl.placement.reliable import Reliable, choose, expected_loss
-from whesl.predict import given_accuracy
+from whesl.predict import given_accuracy, numba_jit
 from whesl.predict.failure_history import History, merged
 from whesl.predict.port import Predictor
 
@@ -86,6 +86,22 @@ def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, H
         attempts = policy_object_loop.simulate(work, nodes, policy, history=history, predictor=predictor)
         assert rows(attempts) == rows(compiled)
         assert audit(work, nodes, compiled, history) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(trace=traces())
+def test_a_toy_gives_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, History]) -> None:
+    work, nodes, history = trace
+    for name in ("fcfs", "easy"):
+        compiled = simulate(work, nodes, name, history=history)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(numba_jit, "COMPILES", False)
+            plain = simulate(work, nodes, name, history=history)
+        assert rows(plain.attempts) == rows(compiled.attempts)
+        assert plain.measures == compiled.measures or all(
+            one == other or (one != one and other != other)
+            for one, other in zip(plain.measures.values(), compiled.measures.values(), strict=True)
+        )
 
 
 @settings(max_examples=60, deadline=None)

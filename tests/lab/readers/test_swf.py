@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from whesl.lab.cluster.simulation_records import spans, workload
 from whesl.lab.readers import swf
 from whesl.model.errors import WheslError
+from whesl.predict import numba_jit
 
 TEXT = b"""; Version: 2.2
 ; MaxProcs: 8
@@ -145,6 +146,29 @@ def test_bytes_of_any_kind(content: bytes) -> None:
     except WheslError:
         return
     assert len(log) + len(log.malformed) <= content.count(b"\n") + 1
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [b" ", b"\t", b"\r", b"\n", b";", b"1", b"-1", b"2.5", b"x", b"1e3", b"nan", b"1 " * 18, b"\x0b"]
+    ),
+    max_size=60,
+).map(b"".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(LINES)
+def test_what_is_read_in_plain_python_is_the_same(content: bytes) -> None:
+    found = []
+    for compiles in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(numba_jit, "COMPILES", compiles)
+            try:
+                log = swf.parse(content, "x")
+                found.append(str((log.values.tolist(), log.line.tolist(), log.header, log.malformed)))
+            except WheslError as error:
+                found.append(error.message)
+    assert found[0] == found[1]
 
 
 def test_spans_of_lines() -> None:

@@ -13,6 +13,7 @@ from whesl.experiments import page as pages
 from whesl.experiments import registry, runner
 from whesl.lab.results.result_writers import as_json, plain
 from whesl.model.errors import UsageError
+from whesl.predict import compile_choice
 
 _PLACES = ("data", "../data", "../shared/data")
 
@@ -55,6 +56,8 @@ def reproduce(
         raise UsageError("name experiments, or give --all", hint="`whesl lab reproduce --list` names them")
     settings = runner.Settings(data or _traces(), out, quick, again, jobs)
     chosen = list(registry.EXPERIMENTS) if every else list(dict.fromkeys(names))
+    if registry.TOYS.issuperset(chosen):
+        compile_choice.in_plain_python()
     progress = shown(quiet=quiet)
     done = []
     for outcome in runner.outcomes(chosen, settings, progress):

@@ -73,6 +73,13 @@ def schedule(
 
     A node that fails kills its job, which waits again at its place by arrival.
     """
+    from whesl.predict import compile_choice
+    from whesl.workflows.compressed import unpacked
+
+    # Chosen before anything is loaded that would be compiled.
+    if unpacked(log_file).count(b"\n") <= compile_choice.PLAIN_JOBS.get(policy, 0):
+        compile_choice.in_plain_python()
+
     from whesl.lab.cluster import simulation_records
     from whesl.lab.cluster.failure_alignment import beside
     from whesl.lab.cluster.failure_alignment import predictor as named

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster import loop, measures, simulation_records
+from whesl.lab.cluster import loop, measures, policy_object_loop, simulation_records
 from whesl.model.errors import UsageError
+from whesl.placement.easy import Easy
+from whesl.placement.fcfs import Fcfs
+from whesl.placement.reliable import Reliable
+from whesl.predict import numba_jit
 from whesl.predict.compiled_predictor import blank
 
 if TYPE_CHECKING:
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.cluster.measures import Outcome
     from whesl.lab.cluster.simulation_records import Attempts, Workload
+    from whesl.placement.port import Policy
     from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
 
@@ -26,6 +31,10 @@ POLICIES = {
     "conservative": loop.CONSERVATIVE,
     "reliable": loop.RELIABLE,
 }
+
+
+# The policies that there are in plain Python, too; they decide alike.
+_PLAIN: dict[str, Policy] = {one.name: one for one in (Fcfs(), Easy(), Reliable())}
 
 
 class Simulation(NamedTuple):
@@ -89,7 +98,15 @@ def simulate(
             f"the machine has {nodes}"
         )
     arrays = predictor.compiled() if predictor is not None and policy == "reliable" else blank(nodes)
-    attempts, promised = loop.simulate(work, nodes, faults, POLICIES[policy], arrays)
+    if numba_jit.COMPILES:
+        attempts, promised = loop.simulate(work, nodes, faults, POLICIES[policy], arrays)
+    elif policy in _PLAIN:
+        attempts = policy_object_loop.simulate(
+            work, nodes, _PLAIN[policy], history=history, predictor=predictor
+        )
+        promised = np.empty(0)
+    else:
+        raise UsageError(f"the policy {policy} needs numba", hint="pip install 'whesl[lab]'")
     result = measures.outcome(work, attempts)
     return Simulation(
         policy, nodes, work, attempts, result, measures.measures(work, attempts, result, nodes), promised

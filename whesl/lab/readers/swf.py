@@ -15,10 +15,13 @@ import numpy as np
 
 from whesl.lab.readers.failures import Malformed, shown
 from whesl.model.errors import WheslError
+from whesl.predict import numba_jit
 from whesl.predict.numba_jit import jit
 from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 FIELDS = (
@@ -124,12 +127,16 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
     lines = int(np.count_nonzero(data == 10)) + 1
     values = np.empty((COUNT, lines))
     line = np.empty(lines, dtype=np.int64)
-    count, odd = _scan(data, values, line)
+    if numba_jit.COMPILES:
+        count, odd = _scan(data, values, line)
+        others = [(number, content[begin:end]) for number, begin, end in odd.tolist()]
+    else:
+        count, others = 0, list(_lines(content))
     values, line = values[:, :count], line[:count]
     malformed: list[Malformed] = []
     more: list[tuple[int, list[float]]] = []
-    for number, begin, end in odd.tolist():
-        row = _row(content[begin:end])
+    for number, text in others:
+        row = _row(text)
         if isinstance(row, str):
             malformed.append(Malformed(number, row))
         else:
@@ -166,6 +173,13 @@ def _header(content: bytes) -> dict[str, str]:
             header[label.strip()] = value.strip()
         begin = end + 1
     return header
+
+
+def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are to hold a job, with their numbers from 1."""
+    for number, text in enumerate(content.split(b"\n"), 1):
+        if (begun := text.lstrip(b" \t\r")) and not begun.startswith(b";"):
+            yield number, text
 
 
 def _row(text: bytes) -> list[float] | str:
