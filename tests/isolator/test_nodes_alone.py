@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -12,6 +13,7 @@ import pytest
 from tests import waiting
 from tests.agents.started import Start, start, token
 from tests.isolator.conftest import make_setup
+from whesl.agents import manager_node_states
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes, fence_confirmation, isolator_host_fencing
 from whesl.isolator.core.events_and_commands import (
@@ -120,7 +122,7 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shell]:
-    monkeypatch.setattr(node_fencing, "ASK_EVERY", 1000.0)
+    monkeypatch.setattr(manager_node_states, "ASK_EVERY", 1000.0)
     monkeypatch.setattr(fence_confirmation, "START_PATIENCE", 0.1)  # nobody will speak for the other node
     made = Shell(tmp_path)
     yield made
@@ -148,7 +150,7 @@ def test_an_answer_that_is_older_than_the_end_of_an_attempt_does_not_explain_it(
 
     monkeypatch.setattr(shell.allocation, "node_states", states)
     monkeypatch.setattr(node_fencing, "HEARING", 0.0)
-    shell.nodes._ask(time.monotonic())
+    shell.nodes._states.poll(math.inf, hurry=False)
     asked.wait(PATIENCE)
     assert not shell.explained(1)
     answers.set()
@@ -163,6 +165,27 @@ def test_nobody_is_asked_why_an_attempt_has_ended_that_is_fenced(shell: Shell) -
     assert shell.allocation.times == 0
     waiting.until(lambda: shell.explained(2), "an answer about the next one", PATIENCE)
     assert shell.allocation.times == 1
+
+
+@pytest.mark.parametrize("used", [("n1", "n2"), ("n2",)])
+def test_a_success_beside_a_node_without_an_agent_waits_for_the_manager_s_word(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, used: tuple[str, ...]
+) -> None:
+    """A node that is lost while the agents start was taken for one that had done its part."""
+    monkeypatch.setattr(shell.allocation, "node_states", lambda: {"n2": NodeState.DOWN})
+
+    def judged() -> bool:
+        shell.turn()
+        return not shell.nodes.may_be_lost(1, used, time.monotonic())
+
+    assert not judged()
+    waiting.until(judged, "an answer", PATIENCE)
+    assert [event.node for event in shell.events if isinstance(event, NodeSeen)] == ["n2"]
+
+
+def test_a_success_on_the_isolator_s_own_node_alone_waits_for_nobody(shell: Shell) -> None:
+    assert not shell.nodes.may_be_lost(1, ("n1",), time.monotonic())
+    assert shell.allocation.times == 0
 
 
 def test_a_launcher_that_had_to_be_killed_may_leave_its_step_on_the_nodes(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.isolator.conftest import World, detect, exception, make_setup
 from whesl.isolator.core.events_and_commands import AttemptStarted, Say, StartAttempt
-from whesl.isolator.launch.replaced_node_mentions import mentions
 from whesl.rjms.hostlist import compress
+from whesl.rjms.shims.replaced_node_mentions import mentions
 
 SWAPPED = {"n01": "n04"}
 

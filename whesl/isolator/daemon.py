@@ -276,7 +276,11 @@ class Daemon:
         number = self._attempt.number
         ended = not self._attempt.running
         code = self._attempt.exit_code() if ended else 0
-        self._unexplained = bool(code) and (self._may_be_explained(number) or self._may_be_signalled(code))
+        if code:
+            self._unexplained = self._may_be_explained(number) or self._may_be_signalled(code)
+        else:
+            used = self._state.nodes.active
+            self._unexplained = ended and self._nodes.may_be_lost(number, used, time.monotonic())
         if self._unexplained:
             return
         judges = self._state.judges_output and number == self._state.attempt

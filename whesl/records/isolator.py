@@ -301,6 +301,9 @@ class Agent(Record, frozen=True, kw_only=True, tag="agent"):
     node: str
 
 
+RESOURCE_MANAGER = "rjms"  # a source of Node
+
+
 class Node(Record, frozen=True, kw_only=True, tag="node"):
     """A node's state changed. ``source``: agent, rjms."""
 
@@ -404,10 +407,11 @@ class Escalated(Record, frozen=True, kw_only=True, tag="escalated"):
 
 
 class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
-    """The task is being ended."""
+    """The task is being ended. ``state``: as what it ends then."""
 
     code: int
     reason: str
+    state: TaskState = TaskState.CANCELLED
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):

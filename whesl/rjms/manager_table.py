@@ -28,6 +28,7 @@ class Manager:
         early: attempt 1 may be started before the isolator has loaded: nothing has to be there first.
         holds_flux: a job of it may hold a Flux instance that runs its tasks' steps.
         poll: seconds between two looks at jobs.
+        node_lost: what it calls the end of a job that has lost a node; "" where it has no word for that.
         embedded: a private cluster of it can be started for one run.
         user_instances: users start instances of it, in which they choose the scheduler.
     """
@@ -46,6 +47,7 @@ class Manager:
         early: bool = False,
         holds_flux: bool = False,
         poll: float = 5.0,
+        node_lost: str = "",
         embedded: bool = False,
         user_instances: bool = False,
     ) -> None:
@@ -60,6 +62,7 @@ class Manager:
         self.early = early
         self.holds_flux = holds_flux
         self.poll = poll
+        self.node_lost = node_lost
         self.embedded = embedded
         self.user_instances = user_instances
 
@@ -73,6 +76,7 @@ BUILT_IN = {
         inside=("SLURM_JOB_ID", "WHESL_LOCAL"),
         cluster=("WHESL_LOCAL",),
         early=True,
+        node_lost="NODE_FAIL",
         poll=1.0,  # it answers in milliseconds, and is shared with nobody
         embedded=True,
     ),
@@ -93,6 +97,7 @@ BUILT_IN = {
         job_cluster=(CLUSTER_NAME,),
         files={"SLURM_CONF": ""},
         components="SLURM_HET_SIZE",
+        node_lost="NODE_FAIL",
         early=True,
         holds_flux=True,
     ),

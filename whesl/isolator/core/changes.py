@@ -106,7 +106,12 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
         case records.Escalated():
             return {"phase": Phase.ESCALATED}
         case records.Stopping():
-            return {"phase": Phase.STOPPING, "stop_code": record.code, "stop_reason": record.reason}
+            return {
+                "phase": Phase.STOPPING,
+                "stop_code": record.code,
+                "stop_reason": record.reason,
+                "stop_state": record.state,
+            }
         case records.Finished():
             return {"phase": Phase.FINISHED, "ended": record, "alive": False}
         case (
@@ -131,6 +136,7 @@ def _begun(record: records.Begun) -> dict[str, Any]:
         "phase": Phase.NEW,
         "nodes": NodeSet(active=()),
         "down": (),
+        "lost": (),
         "lingering": (),
         "alive": False,
         "paused": "",
@@ -149,6 +155,7 @@ def _attempt(state: State, record: records.Attempt) -> dict[str, Any]:
         "alive": False,
         "exit_code": None,
         "observed": (),
+        "lost": tuple(node for node in state.lost if node in state.down),
         "restarted": (),
         "reached": None,
         "ran": state.configuration.path_map,
@@ -350,7 +357,8 @@ def _node(state: State, record: records.Node) -> dict[str, Any]:
     """A drained node takes no new work, alive or not: the word brings no dead one back."""
     others = tuple(node for node in state.down if node != record.node)
     if record.state is NodeState.DOWN:
-        return {"down": (*others, record.node)}
+        told = record.source == records.RESOURCE_MANAGER and record.node not in state.lost
+        return {"down": (*others, record.node), "lost": (*state.lost, record.node) if told else state.lost}
     return {"down": others} if record.state is NodeState.UP else {}
 
 

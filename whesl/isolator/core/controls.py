@@ -12,6 +12,7 @@ from whesl.isolator.core.events_and_commands import (
     SignalAttempt,
     Signalled,
 )
+from whesl.isolator.core.lost_nodes import TERMINATED
 from whesl.isolator.core.recovery import recovery_decision, recovery_sequence
 from whesl.isolator.core.state import Phase
 from whesl.isolator.core.transition_context import Transition
@@ -25,7 +26,7 @@ from whesl.wire.messages import Control, RaiseException
 REPEATED_SIGNAL = 2.0
 MOST_EVIDENCE = 4096
 FROM_OUTSIDE = "raised from outside"
-_STOPPED_BY = {signal.SIGTERM: "terminated, as at the time limit", signal.SIGINT: "interrupted"}
+_STOPPED_BY = {signal.SIGTERM: TERMINATED, signal.SIGINT: "interrupted"}
 
 
 def take(transition: Transition, request: records.Control) -> bool:

@@ -59,7 +59,7 @@ class AttemptStarted(Event, frozen=True, kw_only=True):
     """The runner of an attempt lives. ``started`` is its start time in clock ticks since boot.
 
     ``began``: when that was, seconds since the epoch; 0: just now. ``outdated``: what still names a node that
-    was replaced (``launch.replaced_node_mentions``).
+    was replaced (``rjms.shims.replaced_node_mentions``).
     """
 
     attempt: int

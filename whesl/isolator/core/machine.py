@@ -12,6 +12,7 @@ from typing import Any
 
 from whesl.isolator.core import (
     controls,
+    lost_nodes,
     predictions,
     registration,
     resource_manager_exceptions,
@@ -273,19 +274,21 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         # It is we who ended it: what the kill leaves as a status is not the task's own.
         return
     if phase is Phase.STOPPING:
-        own = TaskState.COMPLETED if event.code == 0 else TaskState.CANCELLED
-        transition.finish(event.code, own, state.stop_reason if event.code else "")
+        transition.finish(*lost_nodes.stopped(transition.state, event.code))
     elif phase in (Phase.RUNNING, Phase.LAUNCHING) and transition.state.phase is phase:
         if event.code == 0:
-            recovery_confirmation.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
-            recovery_confirmation.completed(transition)
-            transition.finish(0, TaskState.COMPLETED, "")
+            code, became, reason = lost_nodes.completed(transition.state)
+            if became is TaskState.COMPLETED:
+                recovery_confirmation.on_program_seen(transition, ProgramSeen(attempt=event.attempt))
+                recovery_confirmation.completed(transition)
+            transition.finish(code, became, reason)
         else:
             seen = ", ".join(transition.state.observed)
             why = f"only observed: {seen}" if seen else "no exception of the specification covers this exit"
             if line := event.last.clearest:
                 why += f"; the last line: {line}"
-            why = "; ".join((*transition.state.leases_ended, why))
+            lost = lost_nodes.why(transition.state)
+            why = "; ".join((*([lost] if lost else []), *transition.state.leases_ended, why))
             transition.finish(event.code, TaskState.FAILED, why)
 
 
@@ -300,13 +303,15 @@ def _on_node(transition: Transition, event: NodeSeen) -> None:
         return
     if event.source == "agent" and event.state is NodeState.UP:
         transition.record(records.Agent(node=event.node))
-    if (event.state is NodeState.DOWN) != known or event.found:
+    if (event.state is NodeState.DOWN) != known or event.found or lost_nodes.news(transition.state, event):
         transition.record(
             records.Node(node=event.node, state=event.state, reason=event.reason, source=event.source)
         )
     used = event.node in transition.state.nodes.active
     if event.found and used and not predictions.waits(transition, event.node, event.found):
         recovery_sequence.consider(transition, event.found, node=event.node)
+    if not event.found:
+        lost_nodes.end(transition)
 
 
 def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:

@@ -125,6 +125,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     queued: tuple[Detected, ...] = ()
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()  # nodes in use that the resource manager called down under the attempt
     leases_ended: tuple[str, ...] = ()  # what agents told of leases that ended in this attempt
     outdated: tuple[str, ...] = ()  # what the attempt is told that names a replaced node
     lingering: tuple[str, ...] = ()  # nodes on which a step of an earlier attempt may never end
@@ -134,6 +135,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0  # when the present phase was entered
     stop_code: int = 0
     stop_reason: str = ""
+    stop_state: TaskState = TaskState.CANCELLED
     ended: records.Finished | None = None
 
     connected: bool = False

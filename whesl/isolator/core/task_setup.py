@@ -21,7 +21,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` tells the job
     from another with its id. ``requeue_allowed``: the resource manager runs the job again by itself when it
     loses it, until the coordinator knows of it. ``cluster``: the variables that say which cluster the job
-    runs on. ``restarts``: how often the job ran again. ``earlier``: attempts of earlier runs of the same job
+    runs on. ``kept``: the job outlives a lost node since rules may act on it, and not by its user's wish.
+    ``restarts``: how often the job ran again. ``earlier``: attempts of earlier runs of the same job
     that ended with a result of their own; those of one that was cut short are in the journal, which goes on.
     """
 
@@ -39,6 +40,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     own_node: str = ""
     use_own_node: bool = True
     requeue_allowed: bool = False
+    kept: bool = False
     heterogeneous: bool = False  # of several components, whose nodes do not stand for each other
     cluster: dict[str, str] = {}
     restarts: int = 0

@@ -103,7 +103,7 @@ class Starter:
         launch = self._compose(command)
         if command.nodes.swapped:
             # Only here: swaps are rare, and what starts a task's first attempt loads no more than that needs.
-            from whesl.isolator.launch.replaced_node_mentions import mentions
+            from whesl.rjms.shims.replaced_node_mentions import mentions
 
             self._outdated = mentions(launch.environment, launch.command, command.nodes.swapped)
         if command.configuration.path_map:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,6 +18,7 @@ from whesl.agents.fencing.attempt_signals import HeldSignal
 from whesl.agents.fencing.fence_confirmation import Fence
 from whesl.agents.job_suspension import Suspension
 from whesl.agents.liveness import NodeLost, NodeUp, Silence
+from whesl.agents.manager_node_states import NodeStates
 from whesl.isolator.core.events_and_commands import (
     CollectEvidence,
     Event,
@@ -34,21 +35,17 @@ from whesl.isolator.nodes.stacks import Stacks
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
+from whesl.records.isolator import RESOURCE_MANAGER
 from whesl.rjms.port import Allocation, JobHolder, NodeEvent, StepHolder
 
 if TYPE_CHECKING:
     from whesl.agents.agent_supervisor import Agents
 
 LOG = logging.getLogger(__name__)
-ASK_EVERY = 5.0
-# While a node is under suspicion, the resource manager may know more any moment.
-ASK_WHEN_LOST = 0.5
 RETRY = 0.25
 REPEAT = 0.1  # of the request to kill, while a launcher is let end
 # How long a launcher may take to end after its ranks were killed, seconds; some 30 ms are usual.
 LAUNCHER_PATIENCE = 0.5
-# How long an attempt's failure waits for the resource manager's word on the nodes, seconds.
-ANSWER_LIMIT = 3.0
 # How much later than a launcher's end the death of a node that it ended of may be heard of, seconds.
 HEARING = 0.15
 
@@ -96,15 +93,9 @@ class Nodes:
         self._probe = Probe(job, worker, self._find_program, feed)
         self._held_signal = HeldSignal()
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
-        self._down: set[str] = set()
-        self._states: dict[str, NodeState] = {}
-        self._heard: set[str] = set()  # since the resource manager was last asked
-        self._asking = False
-        self._ask_at = time.monotonic() + ASK_EVERY
+        self._states = NodeStates(allocation, asker, setup.nodes, self._changed, self._answered)
         self._check_at: float | None = None
-        self._asked_for = 0
         self._ending = 0  # the attempt that is ended, or was, by the isolator's decision
-        self._answer_by = 0.0
         self._heard_by = 0.0
         self.suspension = Suspension(allocation)
         self._agents: Agents | None = None
@@ -143,11 +134,11 @@ class Nodes:
     @property
     def lost(self) -> tuple[str, ...]:
         """The nodes that are lost now, by their agent's silence or by the resource manager's word."""
-        return tuple(node for node in self._remote if node in self._down or self._silence.is_lost(node))
+        return tuple(node for node in self._remote if self._states.down(node) or self._silence.is_lost(node))
 
     def next_deadline(self, now: float) -> float | None:
         """Return when ``poll`` has to be called at the latest, monotonic seconds."""
-        times = [self._ask_at] if self._remote else []
+        times = [self._states.due] if self._remote else []
         times += [time for time in (self._check_at, self.suspension.next_deadline()) if time is not None]
         times += [self._heard_by] if now < self._heard_by else []
         times += [time for time in (self._probe.due, self._held_signal.due) if time is not None]
@@ -162,7 +153,7 @@ class Nodes:
         self.suspension.poll(now)
         for fact in self._agents.poll(now) if self._agents else ():
             if isinstance(fact, NodeLost):
-                self._ask_at = now
+                self._states.due = now
                 self._feed(NodeSeen(node=fact.node, state=NodeState.DOWN, reason=fact.reason, source="agent"))
             elif isinstance(fact, NodeUp):
                 self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
@@ -173,8 +164,9 @@ class Nodes:
         self._held_signal.poll(now)
         if self._stacks is not None and now >= self._stacks.deadline:
             self._stacks_done()
-        if self._remote and now >= self._ask_at and not self._asking:
-            self._ask(now)
+        if self._remote:
+            lost = any(self._silence.is_lost(node) for node in self._remote)
+            self._states.poll(now, hurry=lost and self._fence is not None)
         self._check_fence(now)
 
     def _hear_agent(self, node: str, said: messages.FromAgent | messages.ToAgent) -> None:
@@ -210,16 +202,26 @@ class Nodes:
         """
         if not self._remote:
             return False
-        if self._asked_for != attempt:
-            self._asked_for, self._answer_by = attempt, now + ANSWER_LIMIT
+        if self._states.at_end(attempt, now, ours=self._ending == attempt):
             self._heard_by = now + HEARING
-            # What we end ourselves needs no explanation, and the next start waits for the same processor.
-            if self._ending != attempt and self._asking:
-                self._ask_at = now  # the answer that is under way may be older than the end
-            elif self._ending != attempt:
-                self._ask(now)
-        silent = self._silence.undecided() or now < self._heard_by
-        return (self._asking or silent) and now < self._answer_by
+        return self._states.waits(now, also=self._silence.undecided() or now < self._heard_by)
+
+    def may_be_lost(self, attempt: int, used: Sequence[str], now: float) -> bool:
+        """Whether an attempt's success has to wait for the resource manager's word on its nodes; bounded.
+
+        Agents that are there say that their nodes are. An attempt may end before its agents have begun, and
+        a launcher ends with 0 in the moment in which the node of some of its ranks is called down.
+
+        Args:
+            attempt: the attempt's number.
+            used: the nodes that it ran on.
+            now: monotonic seconds.
+        """
+        there = (node not in self._remote or self._silence.present(node) for node in used)
+        if all(there) and not self._silence.undecided():
+            return False
+        self._states.at_end(attempt, now, ours=self._ending == attempt)
+        return self._states.waits(now)
 
     def probe(self, attempt: int, token: str, runner: int | None) -> None:
         """Look for an attempt's program until it is seen; ProgramSeen follows. Arguments as for ``fence``."""
@@ -229,50 +231,15 @@ class Nodes:
         if self._agents is not None:
             self._agents.find_program(token)
 
-    # The resource manager's word ---------------------------------------------------------------------
-
-    def _ask(self, now: float) -> None:
-        self._asking = True
-        self._heard.clear()
-        lost = any(self._silence.is_lost(node) for node in self._remote)
-        self._ask_at = now + (ASK_WHEN_LOST if lost and self._fence is not None else ASK_EVERY)
-        self._asker.submit(self._node_states, self._told)
-
-    def _node_states(self) -> dict[str, NodeState]:
-        try:
-            return self._allocation.node_states()
-        except WheslError as error:
-            LOG.debug("node states could not be observed: %s", error)
-            return {}
-
-    def _told(self, states: dict[str, NodeState]) -> None:
-        self._asking = False
-        for node, state in states.items():
-            # An answer may be older than what was told meanwhile.
-            if node not in self._heard:
-                self._take_state(node, state, "resource manager")
-        self._check_fence(time.monotonic())
-
     def hear(self, event: NodeEvent) -> None:
         """Take what the resource manager told of a node without being asked."""
-        if event.node in self._job.setup.nodes:
-            self._heard.add(event.node)
-            self._take_state(event.node, event.state, event.reason or "resource manager")
-            self._check_fence(time.monotonic())
+        self._states.hear(event)
 
-    def _take_state(self, node: str, state: NodeState, reason: str) -> None:
-        before = self._states.get(node, NodeState.UP)
-        if state is NodeState.UNKNOWN or state is before:
-            return
-        self._states[node] = state
-        if state is NodeState.DOWN:
-            self._down.add(node)
-        else:
-            self._down.discard(node)
+    def _changed(self, node: str, state: NodeState, reason: str) -> None:
         if state is NodeState.UP and self._silence.is_lost(node):
             # The resource manager is slower than the agents: their word stands until it changes.
             return
-        self._feed(NodeSeen(node=node, state=state, reason=reason, source="rjms"))
+        self._feed(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
 
     # Fencing -----------------------------------------------------------------------------------------
 
@@ -391,6 +358,9 @@ class Nodes:
 
         self._asker.submit(ask, then)
         return True
+
+    def _answered(self) -> None:
+        self._check_fence(time.monotonic())
 
     def _check_fence(self, now: float) -> None:
         fence = self._fence

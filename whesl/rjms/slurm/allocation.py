@@ -144,7 +144,13 @@ class SlurmAllocation:
         except DeniedError:
             text = ""
         seen = {node.name: node.state for node in records.nodes(text)}
-        kept = self._kept()
+        try:
+            kept = self._kept()
+        except CouldNotObserveError:
+            # A job that is being ended has no nodes any more; which of them are lost is seen all the same.
+            if not seen:
+                raise
+            kept = self._nodes
         return {
             node: seen.get(node, NodeState.UNKNOWN) if node in kept else NodeState.DOWN
             for node in self._nodes

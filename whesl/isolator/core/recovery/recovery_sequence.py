@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Level, Otherwise
-from whesl.isolator.core import resource_manager_exceptions, task_setup
+from whesl.isolator.core import lost_nodes, resource_manager_exceptions, task_setup
 from whesl.isolator.core.events_and_commands import (
     CollectEvidence,
     EvidenceCollected,
@@ -264,7 +264,8 @@ def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
     if transition.now - state.since < FENCE_LIMIT:
         transition.wake(transition.now + FENCE_RETRY)
     elif state.phase is Phase.STOPPING:
-        transition.finish(state.stop_code, TaskState.CANCELLED, f"{state.stop_reason}; {event.reason}")
+        code, became, reason = lost_nodes.stopped(state, state.stop_code)
+        transition.finish(code, became, f"{reason}; {event.reason}")
     elif state.is_refused:
         evidence = Evidence(kind="launcher", time=transition.now, detail=event.reason)
         give_up(transition, evidence, f"what the refused start left could not be ended: {event.reason}")
@@ -281,7 +282,7 @@ def proceed(transition: Transition) -> None:
     state = transition.state
     recovery = state.recovery
     if state.phase is Phase.STOPPING:
-        transition.finish(state.stop_code, TaskState.CANCELLED, state.stop_reason)
+        transition.finish(*lost_nodes.stopped(state, state.stop_code))
         return
     if state.phase in (Phase.PAUSED, Phase.ESCALATED, Phase.FINISHED):
         return
