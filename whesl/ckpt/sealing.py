@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from whesl.ckpt import manifest
@@ -20,7 +21,7 @@ class Sealing:
     """Writes manifests; a large file of all ranks is read in a thread, while the ranks compute."""
 
     def __init__(self) -> None:
-        self._ended: list[Sealed] = []
+        self._ended: SimpleQueue[Sealed] = SimpleQueue()
 
     def begin(self, directory: Path, made: Manifest, end: Callable[[Sealed], object]) -> None:
         """Write a manifest: ``end`` is called at once, or what it is to be called with is in ``ended`` later.
@@ -35,14 +36,13 @@ class Sealing:
             end(_sealed(directory, made))
             return
         thread = threading.Thread(
-            target=lambda: self._ended.append(_sealed(directory, made)), name="sealing", daemon=True
+            target=lambda: self._ended.put(_sealed(directory, made)), name="sealing", daemon=True
         )
         thread.start()
 
     def ended(self) -> list[Sealed]:
         """Return what has ended since the last look."""
-        found, self._ended = self._ended, []
-        return found
+        return [self._ended.get() for _ in range(self._ended.qsize())]
 
 
 def _sealed(directory: Path, made: Manifest) -> Sealed:

@@ -36,6 +36,24 @@ module whesl_ckpt
       integer(c_size_t), value :: size
       integer(c_int) :: whesl_ckpt_restore
     end function
+    function whesl_ckpt_restore_all(ckpt, parts) bind(c)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: ckpt
+      integer(c_int), intent(out) :: parts
+      integer(c_int) :: whesl_ckpt_restore_all
+    end function
+    function whesl_ckpt_part(ckpt, rank, path, size) bind(c)
+      import :: c_int, c_ptr, c_char, c_size_t
+      type(c_ptr), value :: ckpt
+      integer(c_int), value :: rank
+      character(kind=c_char), intent(out) :: path(*)
+      integer(c_size_t), value :: size
+      integer(c_int) :: whesl_ckpt_part
+    end function
+    subroutine whesl_ckpt_shared(ckpt) bind(c)
+      import :: c_ptr
+      type(c_ptr), value :: ckpt
+    end subroutine
     function whesl_ckpt_error(ckpt) bind(c)
       import :: c_ptr
       type(c_ptr), value :: ckpt
