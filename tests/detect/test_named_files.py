@@ -1,18 +1,20 @@
-"""Watching every file whose name has a pattern."""
+"""Watching every file whose name has a pattern, and what was never seen in any file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.detect.build import SPAN, exception, spec
+from tests.detect.build import SPAN, STDERR, STDOUT, exception, spec
 from tests.detect.test_watch import QUOTA, append
 from whesl.detect import named_files
 from whesl.detect.task_watch import Watch
 from whesl.esl.detections.base import Source, Stream
+from whesl.esl.detections.exit import ExitDetection
 from whesl.esl.detections.log import LogDetection
 from whesl.model.evidence import Detected
 from whesl.model.workflow import Task
@@ -91,3 +93,37 @@ def test_more_files_than_are_followed_are_told(
     watch = logs()
     watch.poll(1.0)
     assert "more than 2 files" in watch.problems()[str(tmp_path / "logs" / "*.log")]
+
+
+def test_what_could_not_be_seen_is_told(tmp_path: Path, out: Path, err: Path) -> None:
+    files = [
+        Source(stream=Stream.FILE, path=name) for name in ("late.log", "never.log", "*.txt", "empty.log")
+    ]
+    watched = {f"IN{number}": log(source) for number, source in enumerate(files)}
+    rules = spec(
+        exception("OUT", log(STDOUT)),
+        exception("ERR", log(STDERR)),
+        exception("EITHER", log(STDERR), log(STDOUT)),
+        exception("ENDS", log(files[1]), ExitDetection(span=SPAN)),
+        *(exception(name, detection) for name, detection in watched.items()),
+    )
+    task = Task(id="wf/solve", step="solve", workspace=str(tmp_path))
+    (tmp_path / "empty.log").touch()
+    watch = Watch(rules, task, {STDOUT: str(out), STDERR: str(err)}, "n1", 0.0)
+    append(out, "fine\n")
+    watch.poll(1.0)
+    again = Watch(rules, task, {STDOUT: str(out), STDERR: str(err)}, "n1", 1.0)
+    again.restore(json.loads(json.dumps(watch.snapshot())), 1.0)
+    append(tmp_path / "late.log", "fine\n")
+    again.drain(2.0)
+    again.new_attempt(3.0)
+    never = [f"{tmp_path / name} was watched, and never existed" for name in ("never.log", "*.txt")]
+    empty = "IN3 saw no line: nothing was printed on empty.log"
+    assert list(again.unseen(failed=False)) == [*never, empty]
+    assert list(again.unseen(failed=True)) == [
+        *never,
+        "ERR saw no line: nothing was printed on stderr",
+        empty,
+    ]
+    for each in (watch, again):
+        each.close()

@@ -378,6 +378,19 @@ def test_a_variable_that_is_not_defined_is_told(bench: Bench) -> None:
     assert f"whesl: {rules}:6: the variable NOWHERE is not defined" in err
 
 
+def test_what_the_rules_could_not_see_is_in_the_summary(bench: Bench) -> None:
+    rules = bench.rules(CRASH.replace("stdout", 'file "logs/*.log"') + CRASH.replace("CRASH", "OTHER"))
+    assert bench.run("true", options=("-e", rules))[0] == 0
+    summary = (bench.directory.path / "summary").read_text()
+    assert f"{bench.place}/logs/*.log was watched, and never existed" in summary
+    assert "OTHER saw no line: nothing was printed on stdout" in summary
+    command = bench.script("mkdir logs; echo fine > logs/a.log; echo fine")
+    bench.directory = TaskDir(bench.place / "again")
+    assert bench.run(*command, options=("-e", rules))[0] == 0
+    assert "was watched" not in (bench.directory.path / "summary").read_text()
+    assert "saw no line" not in (bench.directory.path / "summary").read_text()
+
+
 def test_one_exception_becomes_another(bench: Bench) -> None:
     rules = bench.rules(
         CRASH

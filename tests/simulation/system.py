@@ -180,7 +180,9 @@ class System:
             for plan in self.world.scenario.tasks
         )
         spec = self.world.spec
-        workflow = Workflow(id=WORKFLOW, name=WORKFLOW, wms="sim", root="/scratch", tasks=tasks)
+        workflow = Workflow(id=WORKFLOW, name=WORKFLOW, wms="sim", root="/scratch", tasks=tasks).with_coupled(
+            ()
+        )
         message = RegisterWorkflow(workflow=workflow, spec=msgspec.json.encode(spec), rjms="sim")
         # The workflow is handed over only when the coordinator knows it.
         self.ask("run", message, self.manager.start)

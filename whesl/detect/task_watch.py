@@ -11,6 +11,8 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from whesl.detect import named_files
 from whesl.detect.core import Detectors
 from whesl.detect.followed_file import MARK
@@ -119,6 +121,8 @@ class Watch:
         self.drained = False
         self.seen_until = now if began is None else began
         self._patterns: dict[str, list[Source]] = {}  # of names, and the sources that they are
+        self._exceptions = spec.exceptions_of(task)
+        self._seen: set[Source] = set()  # of which anything was read, in any attempt
         self._too_many: set[str] = set()  # patterns that more files have than are followed
         self._names_at = 0.0  # when new files are looked for
         self._open(sources, offsets or {})
@@ -181,6 +185,7 @@ class Watch:
                     # Signs of life, of which nothing comes.
                     self._judge(reading, matches, now)
                 self.detectors.output(count, now)
+                self._seen.update(reading.sources)
         self._all_seen(now)
         return True
 
@@ -236,6 +241,33 @@ class Watch:
         self.seen_until, self._left, self.drained = now, None, False
         self._open(sources, offsets or {})
 
+    def unseen(self, *, failed: bool) -> tuple[str, ...]:
+        """Return what of the rules could not see anything so far: files that never were, empty streams.
+
+        Args:
+            failed: the program has; a sound one prints nothing on standard error, which is not told.
+        """
+        told: list[str] = []
+        missing: set[Source] = set()
+        for source in self.detectors.sources():
+            if source.stream is Stream.FILE and source not in self._seen:
+                place = self._places.get(source, source.path or "")
+                if not (named_files.found(place) if source in self._named() else os.path.lexists(place)):
+                    missing.add(source)
+                    told.append(f"{place} was watched, and never existed")
+        silent = set() if failed else {Source(stream=Stream.STDERR)}
+        for exception in self._exceptions:
+            read = [each.reads() for each in exception.detections]
+            sources = {reads.source for reads in read if reads is not None}
+            if not read or None in read or sources & self._seen or sources <= missing | silent:
+                continue
+            where = " or ".join(sorted(source.path or source.stream.value for source in sources - missing))
+            told.append(f"{exception.name} saw no line: nothing was printed on {where}")
+        return tuple(told)
+
+    def _named(self) -> set[Source]:
+        return {source for of in self._patterns.values() for source in of}
+
     def snapshot(self) -> dict[str, Any]:
         """Return everything that a restarted isolator needs, JSON-ready.
 
@@ -245,6 +277,7 @@ class Watch:
         return {
             "version": _SNAPSHOT,
             "seen_until": self.seen_until,
+            "seen": msgspec.to_builtins(list(self._seen)),
             "detectors": self.detectors.snapshot(),
             "files": self._tailer.state(restart),
             "streams": {path: r.stream.snapshot() for path, r in self._readings.items()},
@@ -258,6 +291,7 @@ class Watch:
         if state["version"] != _SNAPSHOT:
             raise UsageError(f"the detectors' state is of version {state['version']}, not {_SNAPSHOT}")
         self.seen_until = state["seen_until"]
+        self._seen |= set(msgspec.convert(state["seen"], list[Source]))
         self.detectors.restore(state["detectors"], now)
         known = {kept["path"] for kept in state["files"]}
         for path, sources in self._patterns.items():
@@ -277,6 +311,7 @@ class Watch:
         for source in wanted:
             if source not in places and source != _OUTPUT:
                 places[source] = self._place(source)
+        self._places = dict(places)
         files: dict[str, tuple[str, list[Source]]] = {}
         self._patterns = {}
         for source, path in list(places.items()):
@@ -353,6 +388,7 @@ class Watch:
             if left:
                 self._tailer.give_back(chunk.path, left)
             taken += len(chunk.data) - left
+            self._seen.update(reading.sources)
             found += self._judge(reading, matches, now)
             self.detectors.output(len(chunk.data) - left, now)
         return found, taken

@@ -295,7 +295,16 @@ class Daemon:
                 found = self._observer.lost_lines()
             found += self._observer.exited(code, last)
             signum = code - 128 if 128 < code <= 192 else 0
-            self._feed(AttemptExited(attempt=number, code=code, signal=signum, found=tuple(found), last=last))
+            self._feed(
+                AttemptExited(
+                    attempt=number,
+                    code=code,
+                    signal=signum,
+                    found=tuple(found),
+                    last=last,
+                    unseen=self._observer.unseen(code),
+                )
+            )
         elif found:
             self._feed(Detections(attempt=number, found=tuple(found)))
 

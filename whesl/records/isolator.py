@@ -86,12 +86,16 @@ class Launched(Record, frozen=True, kw_only=True, tag="launched"):
 
 
 class Exited(Record, frozen=True, kw_only=True, tag="exited"):
-    """The task's command ended. ``code``: as a shell gives it; ``last``: what a failed one printed last."""
+    """The task's command ended. ``code``: as a shell gives it; ``last``: what a failed one printed last.
+
+    ``unseen``: what of the rules could not see anything, in no attempt so far.
+    """
 
     attempt: int
     code: int
     signal: int
     last: LastLines | None = None
+    unseen: tuple[str, ...] = ()
 
 
 class Raised(Record, frozen=True, kw_only=True, tag="raised"):

@@ -44,6 +44,7 @@ class TaskFold:
             run_again=[],
             leases_ended=[],
             not_told=[],
+            unseen=[],
             outdated=[],
             runs=[],
         )
@@ -249,6 +250,7 @@ class TaskFold:
     def _on_exited(self, record: isolator.Exited, time: float) -> None:
         self._stop(time)
         last = record.last or LastLines()
+        self.row.unseen = list(record.unseen)
         if self.row.runs:
             self.row.runs[-1].exit_code, self.row.runs[-1].last = record.code, last
         for row in self.rows.values():

@@ -174,11 +174,15 @@ def again_lines(report: Report) -> list[str]:
 
 
 def node_lines(report: Report) -> list[str]:
-    """Return a line for each lease that ended with processes killed, and for outdated names of nodes."""
+    """Return a line for all that a task's user should know besides its exceptions.
+
+    Leases that ended with processes killed, outdated names of nodes, restarts of coupled tasks that it was
+    not told of, and what of its rules could not see anything.
+    """
     return [
         visible(f"{row.task.partition('/')[2]}: {why}")
         for row in report.tasks
-        for why in (*row.leases_ended, *row.outdated, *row.not_told)
+        for why in (*row.leases_ended, *row.outdated, *row.not_told, *row.unseen)
     ]
 
 

@@ -94,7 +94,7 @@ class AttemptExited(Event, frozen=True, kw_only=True):
     """The task's command ended; ``found`` is what its last output and its exit status mean.
 
     ``code`` is the exit status as a shell gives it (128 + n for signal n), ``last`` what a failed one
-    printed last.
+    printed last, ``unseen`` what of the rules could not see anything until then.
     """
 
     attempt: int
@@ -102,6 +102,7 @@ class AttemptExited(Event, frozen=True, kw_only=True):
     signal: int = 0
     found: tuple[Detected, ...] = ()
     last: LastLines = LastLines()
+    unseen: tuple[str, ...] = ()
 
 
 class EvidenceCollected(Event, frozen=True, kw_only=True):

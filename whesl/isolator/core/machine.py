@@ -260,7 +260,11 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     if event.attempt != state.attempt or (judged and not state.alive):
         return
     last = event.last if event.last.clearest else None
-    transition.record(records.Exited(attempt=event.attempt, code=event.code, signal=event.signal, last=last))
+    transition.record(
+        records.Exited(
+            attempt=event.attempt, code=event.code, signal=event.signal, last=last, unseen=event.unseen
+        )
+    )
     checkpoint_first.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery_sequence.fence(transition)

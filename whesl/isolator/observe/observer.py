@@ -204,6 +204,10 @@ class Observer:
             return []
         return watch.detectors.exited(code, self._clock(), last.clearest, watch.seen_until)
 
+    def unseen(self, code: int) -> tuple[str, ...]:
+        """Return what of the rules could not see anything until now; ``code`` is the attempt's status."""
+        return self._watch.unseen(failed=code != 0) if self._watch else ()
+
     def last_lines(self) -> LastLines:
         """Return what the ended attempt printed last."""
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)

@@ -70,7 +70,7 @@ def summarise(
         handled=fold.raised(),
         dropped=dropped,
         unwatched=_unwatched(setup.spec, setup.task),
-        notes=notes,
+        notes=(*fold.row.unseen, *notes),
         last=fold.row.runs[-1].last if ended.code and fold.row.runs else LastLines(),
     )
 
