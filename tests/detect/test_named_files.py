@@ -95,7 +95,12 @@ def test_more_files_than_are_followed_are_told(
     assert "more than 2 files" in watch.problems()[str(tmp_path / "logs" / "*.log")]
 
 
-def test_what_could_not_be_seen_is_told(tmp_path: Path, out: Path, err: Path) -> None:
+def log(source: Source) -> LogDetection:
+    return LogDetection(patterns=(QUOTA,), source=source, span=SPAN)
+
+
+def test_what_could_not_be_seen_is_told(tmp_path: Path) -> None:
+    out, err = tmp_path / "job.out", tmp_path / "job.err"
     files = [
         Source(stream=Stream.FILE, path=name) for name in ("late.log", "never.log", "*.txt", "empty.log")
     ]
