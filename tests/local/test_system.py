@@ -262,6 +262,14 @@ def test_a_node_gives_its_jobs_no_more_room_than_it_has(make_bed: MakeBed, tmp_p
     assert "File too large" in (tmp_path / "err").read_text()
 
 
+def test_a_job_begins_with_no_signal_ignored(bed: Bed, tmp_path: Path) -> None:
+    """A limit of storage is the one reason to ignore SIGXFSZ; it was ignored on all clusters."""
+    bed.ended(
+        bed.submit(tmp_path, "grep SigIgn /proc/self/status; srun grep SigIgn /proc/self/status", "-o", "out")
+    )
+    assert (tmp_path / "out").read_text() == "SigIgn:\t0000000000000000\n" * 2
+
+
 def test_two_clusters_side_by_side(bed: Bed, make_bed: MakeBed, tmp_path: Path) -> None:
     other = make_bed(2, node_timeout=2.0)
     script = "echo $WHESL_LOCAL; while ! test -e go; do sleep 0.05; done; srun echo $SLURMD_NODENAME"

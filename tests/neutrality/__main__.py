@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=0, help="how many combinations are generated")
     parser.add_argument("--control", action="store_true", help="compare plain runs with plain ones")
     parser.add_argument("--page", action="store_true", help="print docs/what-wrapping-changes.md")
+    parser.add_argument("--manager", choices=list(sites.SITES), default="slurm")
     parser.add_argument("--nodes", type=int, default=24)
     parser.add_argument("--at-once", type=int, default=16)
     parser.add_argument("--keep", action="store_true", help="wait for Enter before the cluster ends")
@@ -40,7 +41,7 @@ def main() -> int:
     ]
     pairs += [(case, way) for way in ways for case in generated(chosen.seed, chosen.count)]
     began = time.monotonic()
-    with sites.slurm(chosen.nodes) as site:
+    with sites.SITES[chosen.manager](chosen.nodes) as site:
         wanted = twins(pairs, site.manager)
         print(f"{len(pairs)} cases, {len(wanted)} runs", flush=True)
         found = run_all(site, wanted, chosen.at_once)

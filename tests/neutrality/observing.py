@@ -42,7 +42,15 @@ IGNORED = frozenset(
 VOLATILE = frozenset(
     (
         *("SLURM_TASK_PID", "SLURM_SRUN_COMM_PORT", "SLURM_SRUN_COMM_HOST", "SLURM_STEP_LAUNCHER_PORT"),
-        *("SLURM_LAUNCH_NODE_IPADDR", "SRUN_DEBUG", "PPID", "RANDOM", "_"),
+        *(
+            "SLURM_LAUNCH_NODE_IPADDR",
+            "SLURM_JOB_START_TIME",
+            "SLURM_JOB_END_TIME",
+            "SRUN_DEBUG",
+            "PPID",
+            "RANDOM",
+            "_",
+        ),
     )
 )
 # Moments, durations, and what is named after a moment.

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
 from tests.neutrality.observing import fields
+from whesl.local import daemons
+from whesl.local.cluster_directory import Cluster
+from whesl.local.store import Store
+from whesl.model.states import JobState
+from whesl.scheduling.records import Job, JobSpec, Partition, Settings
 from whesl.testing.install_slurm import install
 from whesl.testing.slurmbed import SlurmBed
 
@@ -20,72 +28,40 @@ for word; do printf '%s\\n' "$word"; done > "$file"
 """
 
 
-class Site(Protocol):
-    """A cluster: what the suite asks of it."""
+class Site(ABC):
+    """A cluster whose commands are in Slurm's form.
 
-    manager: str
-    root: Path
-    pattern: str  # of a job's id in texts
+    Args:
+        directory: where everything of it lives.
+    """
+
+    manager: ClassVar[str]
+    pattern = r"(?<!\d)0*(7\d{5})(?!\d)"  # of a job's id in texts
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.root = directory / "cases"
+        self.root.mkdir()
+        self._mails = directory / "mails"
+        self._mails.mkdir()
 
     @property
+    @abstractmethod
     def environment(self) -> dict[str, str]:
         """The environment of its users."""
-        ...
 
-    def jobs(self) -> list[dict[str, str]]:
-        """Return the fields of all jobs, as ``scontrol -o show job`` names them."""
-        ...
-
-    def steps(self) -> list[tuple[str, str, str]]:
-        """Return job id, step, and its state, exit code, tasks and nodes, of all steps."""
-        ...
-
-    def mails(self) -> list[str]:
-        """Return the words of all mails."""
-        ...
-
-    def directories(self) -> tuple[tuple[str, str], ...]:
-        """Return paths of the cluster that stand in texts, and what to call them."""
-        ...
-
+    @abstractmethod
     def kill_node(self, node: str) -> None:
         """Crash a node."""
-        ...
 
+    @abstractmethod
     def start_node(self, node: str) -> None:
         """Start a node that was killed."""
-        ...
-
-
-class SlurmSite:
-    """A real Slurm with accounting, mail, licenses, generic resources and partitions that preempt."""
-
-    manager = "slurm"
-    pattern = r"(?<!\d)0*(7\d{5})(?!\d)"
-
-    def __init__(self, bed: SlurmBed) -> None:
-        self.bed = bed
-        self.root = bed.directory / "cases"
-        self.root.mkdir()
-        self._mails = bed.directory / "mails"
-        self._mails.mkdir()
-        program = bed.directory / "mail"
-        program.write_text(_MAIL.format(mails=self._mails))
-        program.chmod(0o755)
-        reserved = ("ReservationName=kept", "StartTime=now", "Duration=1-0", "Users=root")
-        bed.run("scontrol", "create", "reservation", *reserved, f"Nodes={bed.nodes[-1]}")
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The environment of its users."""
-        home = {"WHESL_HOME": str(self.bed.directory / "home"), "USER": "root"}
-        return {**self.bed.environment, **home}
 
     def jobs(self) -> list[dict[str, str]]:
         """Return the fields of all jobs."""
-        return [
-            fields(line) for line in self._lines("scontrol", "-o", "show", "job") if line.startswith("JobId=")
-        ]
+        lines = self._lines("scontrol", "-o", "show", "job")
+        return [fields(line) for line in lines if line.startswith("JobId=")]
 
     def steps(self) -> list[tuple[str, str, str]]:
         """Return job id, step, and its state, exit code, tasks and nodes."""
@@ -104,20 +80,98 @@ class SlurmSite:
         return [path.read_text(errors="surrogateescape") for path in self._mails.iterdir()]
 
     def directories(self) -> tuple[tuple[str, str], ...]:
-        """Return paths of the cluster that stand in texts."""
-        return ((str(self.bed.directory / "home"), "<home>"), (str(self.bed.directory), "<bed>"))
-
-    def kill_node(self, node: str) -> None:
-        """Crash a node."""
-        self.bed.kill_node(node)
-
-    def start_node(self, node: str) -> None:
-        """Start a node that was killed."""
-        self.bed.start_node(node)
+        """Return paths of the cluster that stand in texts, and what to call them."""
+        return ((str(self.directory / "home"), "<home>"), (str(self.directory), "<bed>"))
 
     def _lines(self, *command: str) -> list[str]:
         result = subprocess.run(command, env=self.environment, capture_output=True, timeout=300, check=False)
         return result.stdout.decode("utf-8", "surrogateescape").split("\n")
+
+    @contextmanager
+    def coordinated(self) -> Iterator[None]:
+        """Have a coordinator run: of many first ones at once all but one would have to wait for it."""
+        command = [WHESL, "coordinator"]
+        subprocess.run([*command, "start"], env=self.environment, check=True, capture_output=True)
+        try:
+            yield
+        finally:
+            subprocess.run([*command, "stop"], env=self.environment, check=False, capture_output=True)
+
+
+class SlurmSite(Site):
+    """A real Slurm with accounting, mail, licenses, generic resources and partitions that preempt."""
+
+    manager = "slurm"
+
+    def __init__(self, bed: SlurmBed) -> None:
+        super().__init__(bed.directory)
+        self._bed = bed
+        program = bed.directory / "mail"
+        program.write_text(_MAIL.format(mails=self._mails))
+        program.chmod(0o755)
+        reserved = ("ReservationName=kept", "StartTime=now", "Duration=1-0", "Users=root")
+        bed.run("scontrol", "create", "reservation", *reserved, f"Nodes={bed.nodes[-1]}")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of its users."""
+        return {**self._bed.environment, "WHESL_HOME": str(self.directory / "home"), "USER": "root"}
+
+    def kill_node(self, node: str) -> None:
+        """Crash a node."""
+        self._bed.kill_node(node)
+
+    def start_node(self, node: str) -> None:
+        """Start a node that was killed."""
+        self._bed.start_node(node)
+
+
+class LocalSite(Site):
+    """An embedded cluster. All its nodes are called as the machine is."""
+
+    manager = "local"
+
+    def __init__(self, directory: Path, nodes: int) -> None:
+        super().__init__(directory)
+        self._cluster = Cluster(str(directory / "cluster"))
+        names = tuple(f"n{number:02d}" for number in range(1, nodes + 1))
+        partitions = (Partition(name="main", nodes=names),)
+        settings = Settings(nodes=names, cpus=4, partitions=partitions, kill_wait=15.0)
+        daemons.prepare(self._cluster, settings)
+        # Ids that no other number looks like.
+        store = Store(self._cluster.join("state.db"))
+        store.write([Job(id=710_000, spec=JobSpec(), state=JobState.COMPLETED)], (), ())
+        store.close()
+        daemons.start(self._cluster, None)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of its users."""
+        outer = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "WHESL"))}
+        own = {"WHESL_LOCAL": self._cluster.path, "WHESL_HOME": str(self.directory / "home"), "USER": "root"}
+        return {**outer, **own, "PATH": f"{self._cluster.join('bin')}:{outer['PATH']}"}
+
+    def kill_node(self, node: str) -> None:
+        """Crash a node."""
+        daemons.kill_node(self._cluster, node)
+
+    def start_node(self, node: str) -> None:
+        """Start a node that was killed."""
+        daemons.start_nodes(self._cluster, [node])
+
+    def close(self) -> None:
+        """End it."""
+        daemons.stop(self._cluster)
+
+
+@contextmanager
+def local(nodes: int = 16) -> Iterator[LocalSite]:
+    """Start an embedded cluster."""
+    with tempfile.TemporaryDirectory(prefix="whesl-neutral-") as directory, ExitStack() as stack:
+        site = LocalSite(Path(directory), nodes)
+        stack.callback(site.close)
+        stack.enter_context(site.coordinated())
+        yield site
 
 
 _LOW = "PartitionName=low-{} Nodes=ALL PriorityTier=1 PreemptMode={} State=UP OverSubscribe={}"
@@ -158,10 +212,8 @@ def slurm(nodes: int = 24) -> Iterator[SlurmSite]:
     (bed.directory / "etc" / "gres.conf").write_text("Name=tape Count=2\n")
     with bed:
         site = SlurmSite(bed)
-        subprocess.run([WHESL, "coordinator", "start"], env=site.environment, check=True, capture_output=True)
-        try:
+        with site.coordinated():
             yield site
-        finally:
-            subprocess.run(
-                [WHESL, "coordinator", "stop"], env=site.environment, check=False, capture_output=True
-            )
+
+
+SITES = {"slurm": slurm, "local": local}

@@ -319,15 +319,19 @@ def _start(
     env: Mapping[str, str],
     umask: int = -1,
 ) -> subprocess.Popen[bytes]:
-    """Start a process in a session of its own, with SIGXFSZ ignored: a full quota is then write()'s error.
+    """Start a process in a session of its own.
 
+    Where a node's storage is limited, SIGXFSZ is ignored: a full quota is then write()'s error.
     One of an attempt carries its mark, as Slurm and Flux pass it on. It is set after the fork: with it, this
     daemon would be taken for one of the attempt's processes, and killed with them.
     """
     hard = resource.getrlimit(resource.RLIMIT_RSS)[1]
     token = env.get(TOKEN, "")
     mark = (attempt_rlimit_mark.of_token(token), hard) if token and hard == resource.RLIM_INFINITY else None
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+    ignored = (signal.SIGPIPE,) if limited else (signal.SIGPIPE, signal.SIGXFSZ)
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
     try:
         return subprocess.Popen(
             command,
@@ -343,7 +347,8 @@ def _start(
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_RSS, mark) if mark else None,
         )
     finally:
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _close(task: Task) -> None:
