@@ -94,7 +94,7 @@ _BRIEF = {
         ("array-limited", "each", "exits-as-index"), ("array-shared-output", "says"), ("hetjob", "het-ranks", "exit-3"),
         ("trap-USR1",), ("trap-TERM",), ("signal-USR1",), ("cancelled",), ("cancelled-pending",),
         ("cancelled-cleans-up",), ("full-signal",), ("batch-signal",), ("step-signal",), ("cancelled-with-step",),
-        ("warned",), ("own-requeue",), ("own-requeue-later",), ("own-requeue-refused",), ("requeued",),
+        ("warned",), ("own-requeue",), ("own-requeue-later",), ("own-requeue-thrice",), ("own-requeue-refused",), ("requeued",),
         ("requeue-at-warning",), ("suspended",), ("dependents-failed",), ("preempted-requeue",), ("node-lost",),
     ),
     "exec": (

@@ -7,51 +7,36 @@ from __future__ import annotations
 
 from tests.neutrality.comparing import Known
 
-_BETWEEN = "a shell of WHESL's stands between the resource manager and the script"
-_REQUEUE = "the permission to run a job again is taken from it, and given"
-_BYTES = "what is not UTF-8 is refused"
-_SIGNALS = ("job:*:ExitCode", "job:*:JobState", "job:*:Reason", "step:*:batch", "file:*", "messages:*")
-_ANY = ("*",)
+_ENDS = ("job:*:ExitCode", "job:*:Reason", "step:*:batch")
+_SIGNALLED = ("dies-by-*", "signal-*", "cancelled*", "node-lost*", "*+dies-by-*")
 
 KNOWN: tuple[Known, ...] = (
-    Known(cases=_ANY, aspects=("job:*:Command",), reason="a copy of the script is submitted"),
-    Known(cases=_ANY, ways=_ANY, aspects=("job:*:Requeue", "job:*:Restarts"), reason=_REQUEUE),
-    Known(cases=_ANY, aspects=("env:*:SBATCH_NO_*",), reason="what jobs submit is to have them, too"),
-    Known(cases=_ANY, aspects=("env:*:SLURM_OPEN_MODE",), reason="a job that runs again keeps its output"),
-    Known(cases=_ANY, aspects=("env:*:SHLVL", "file:*facts/name", "file:*facts/session"), reason=_BETWEEN),
+    Known(cases=("*",), aspects=("file:*facts/session",), reason="the script leads no process group"),
     Known(
-        cases=("*where*", "*message-lines*", "*line-numbers*", "bash-x*", "zsh*", "python*", "perl*"),
-        aspects=("file:*slurm-*",),
-        reason=_BETWEEN,
+        cases=_SIGNALLED, ways=("*",), aspects=_ENDS, reason="the end by signal n is told as status 128 + n"
     ),
-    Known(cases=("nounset*",), aspects=_SIGNALS, reason=_BETWEEN),
-    Known(cases=("redirects-itself*",), aspects=("file:own.log",), reason=_BETWEEN),
+    Known(
+        cases=("*requeue*",), ways=("*",), aspects=("job:*:Requeue",), reason="a permission is not given back"
+    ),
+    Known(
+        cases=("preempted-requeue",),
+        aspects=("file:signals",),
+        reason="a signal to all processes comes twice",
+    ),
     Known(
         cases=("*export-none*", "*export-some*"),
         aspects=("env:*:BASH_FUNC_*", "env:*:LC_CTYPE"),
-        reason="variables of the interpreter, and of a shell's functions",
+        reason="dash drops variables that hold a shell's functions, and Python sets one of its own",
     ),
     Known(
-        cases=("*latin-1*", "*name-bytes*"),
+        cases=("*name-bytes*",),
         aspects=("submitted", "file:*", "job:*", "step:*", "env:*"),
-        reason=_BYTES,
-    ),
-    Known(cases=("*bytes*",), ways=("exec*", "observe*"), aspects=_ANY, reason=_BYTES),
-    Known(cases=("*137*", "dies-by-*"), aspects=_SIGNALS, reason=_BETWEEN),
-    Known(cases=("*input*",), aspects=("file:*",), reason="--input goes to the shell in between"),
-    Known(
-        cases=("trap-*", "signal-*", "*-signal", "cancelled*", "warned*"), aspects=_SIGNALS, reason=_BETWEEN
+        reason="a name that is not UTF-8 ends with a traceback",
     ),
     Known(
-        cases=("cancelled*", "node-lost*"),
+        cases=("*arguments-bytes*",),
         ways=("exec*", "observe*"),
-        aspects=("job:*:ExitCode", "step:*:batch"),
-        reason="whesl exec ends with 128 + n where its command died of a signal",
-    ),
-    Known(cases=("*requeue*",), aspects=_SIGNALS, reason=_REQUEUE),
-    Known(
-        cases=("node-lost*",),
-        aspects=("file:*", "job:*", "step:*", "messages:*"),
-        reason="--no-kill is put on each job",
+        aspects=("*",),
+        reason="an argument that is not UTF-8 ends with a traceback",
     ),
 )

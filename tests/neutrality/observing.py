@@ -66,6 +66,10 @@ _TIMES = (
 _SHELL = re.compile(r": line \d+: +<pid> .*\./app")
 # The numbers of steps are compared where accounting shows them.
 _STEP = re.compile(r"(<job [^>]*>)\.\d+\b")
+# What srun says where it has to wait, which it may or may not have to.
+_WAITED = re.compile(
+    r"^srun: .*(temporarily disabled, retrying|Step created for|step creation still disabled)"
+)
 # Slurm's own lines come whenever they come, between the program's.
 _MESSAGE = re.compile(r"^(slurmstepd(-<node [^>]*>|-\S+)?|srun): ")
 _FIELD = re.compile(
@@ -165,6 +169,8 @@ def outcome(
                 f"node {names.index(job['BatchHost']) + 1 if job['BatchHost'] in names else '?'}"
             )
     aspects |= _steps(steps, places)
+    # Slurm empties the output of a job that runs again; it is compared apart.
+    again = any(job.get("Restarts", "0") != "0" for job in jobs)
     for path, content in files.items():
         name = places.plain(path)
         if re.search(r"(^|[/.])environment(\.|$)", path):
@@ -172,12 +178,18 @@ def outcome(
                 aspects[f"env:{name}:{variable}"] = places.plain(value)
         else:
             lines = places.plain(content.decode("utf-8", "surrogateescape")).split("\n")
-            messages = sorted({_STEP.sub(r"\1.<step>", line) for line in lines if _MESSAGE.match(line)})
+            told = [line for line in lines if _MESSAGE.match(line) and not _WAITED.match(line)]
+            messages = sorted({_STEP.sub(r"\1.<step>", line) for line in told})
             shell = [line for line in lines if _SHELL.search(line)]
-            aspects[f"file:{name}"] = "\n".join(
+            own = again and name.startswith("slurm-")
+            aspects[f"rerun:{name}" if own else f"file:{name}"] = "\n".join(
                 line for line in lines if not _MESSAGE.match(line) and line not in shell
             )
-            aspects |= {f"messages:{name}": "\n".join(messages)} if messages else {}
+            aspects |= (
+                {f"rerun:messages:{name}" if own else f"messages:{name}": "\n".join(messages)}
+                if messages
+                else {}
+            )
             aspects |= {f"shell:{name}": "\n".join(shell)} if shell else {}
     for number, mail in enumerate(sorted(places.plain(mail) for mail in mails), 1):
         aspects[f"mail:{number}"] = mail

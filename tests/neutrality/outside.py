@@ -68,7 +68,7 @@ _CANCELS = (
     outside("cancelled-slow", "trap 'sleep 0.5; echo slow > slow' TERM\n" + WAITS, scancel()),
     outside("cancelled-ignores", "trap '' TERM\n: > ready\ni=0; while [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done\n", scancel(), seconds=40.0),
     outside("cancelled-children", _CHILD + "i=0; while [ ! -e child-ready ]; do sleep 0.1; done; : > ready\nwait\n", scancel()),
-    outside("full-signal", "trap 'echo script got USR1 >> signals' USR1\n" + _CHILD + "while [ ! -e child-ready ]; do sleep 0.1; done; : > ready\nwait $child; wait $child; echo $? >> signals\n", scancel("-f", "-s", "USR1"), volatile=("file:signals",)),
+    outside("full-signal", "trap 'echo script got USR1 >> signals' USR1\n" + _CHILD + "while [ ! -e child-ready ]; do sleep 0.1; done; : > ready\nwait $child; wait $child; echo $? >> signals\n", scancel("-f", "-s", "USR1"), volatile=("file:signals", "file:slurm-*")),
     outside("batch-signal", "trap 'echo script got USR1 >> signals; kill $child; exit 3' USR1\n" + _CHILD + "while [ ! -e child-ready ]; do sleep 0.1; done; : > ready\nwait $child; wait $child; echo $? >> signals\n", scancel("-b", "-s", "USR1")),
     outside("step-signal", "trap 'echo script got USR1 >> signals' USR1\n" + _STEP + "while [ ! -e step-ready ]; do sleep 0.1; done; : > ready\nwait $step; echo $? >> signals\n", scancel("-s", "USR1")),
     outside("step-cancelled", _STEP + "while [ ! -e step-ready ]; do sleep 0.1; done; : > ready\nwait $step; echo $? > status\n", Act(when=When.MARK, mark="ready", do=("scancel", "{job}.0")), managers=SLURM, volatile=("file:slurm-*",)),
@@ -84,15 +84,18 @@ _CANCELS = (
 _LIMITS = (
     outside("limit", STILL.replace("25", "200"), header=("--time=1",), seconds=150.0),
     outside("limit-cleans-up", "trap 'echo at the limit > told; exit 0' TERM\n: > ready\nwhile :; do sleep 0.2 & wait $!; done\n", header=("--time=1",), seconds=150.0),
-    outside("warned", "trap 'echo USR1 >> signals; exit 0' USR1\n" + WAITS, header=("--time=1", "--signal=B:USR1@57"), managers=SLURM, seconds=40.0),
-    outside("warned-step", "trap 'echo script >> signals' USR1\n" + _STEP + "wait $step; echo $? >> signals\n", header=("--time=1", "--signal=USR1@57"), managers=SLURM, seconds=40.0),
-    outside("warned-reserved", "trap 'echo USR1 >> signals; exit 0' USR1\n" + WAITS, header=("--time=1", "--signal=BR:USR1@57"), managers=SLURM, seconds=40.0),
-    outside("warned-untrapped", STILL, header=("--time=1", "--signal=B:USR1@57"), managers=SLURM, seconds=40.0),
-    outside("warned-term", "trap 'echo TERM >> signals; exit 0' TERM\n" + WAITS, header=("--time=1", "--signal=B:TERM@57"), managers=SLURM, seconds=40.0),
+    outside("warned", "trap 'echo USR1 >> signals; exit 0' USR1\n" + WAITS, header=("--time=1", "--signal=B:USR1@57"), managers=SLURM, seconds=40.0, volatile=("messages:*",)),
+    outside("warned-step", "trap 'echo script >> signals' USR1\n" + _STEP + "wait $step; echo $? >> signals\n", header=("--time=1", "--signal=USR1@57"), managers=SLURM, seconds=40.0, volatile=("messages:*",)),
+    outside("warned-reserved", "trap 'echo USR1 >> signals; exit 0' USR1\n" + WAITS, header=("--time=1", "--signal=BR:USR1@57"), managers=SLURM, seconds=40.0, volatile=("messages:*",)),
+    outside("warned-untrapped", STILL, header=("--time=1", "--signal=B:USR1@57"), managers=SLURM, seconds=40.0, volatile=("messages:*",)),
+    outside("warned-term", "trap 'echo TERM >> signals; exit 0' TERM\n" + WAITS, header=("--time=1", "--signal=B:TERM@57"), managers=SLURM, seconds=40.0, volatile=("messages:*",)),
 )  # fmt: skip
 
 # Slurm holds a job that is requeued for two minutes.
-_NOW = Act(when=When.AGAIN, do=("scontrol", "update", "jobid={job}", "StartTime=now"))
+_NOW, _SECOND, _THIRD = (
+    Act(when=When.AGAIN, times=times, do=("scontrol", "update", "jobid={job}", "StartTime=now"))
+    for times in (1, 2, 3)
+)
 _RUNS = "echo run ${SLURM_RESTART_COUNT-first} >> runs\n"
 
 
@@ -105,12 +108,13 @@ _REQUEUES = (
     outside("own-requeue", _RUNS + "echo said in this run\n" + _first("scontrol requeue $SLURM_JOB_ID; sleep 25; exit 1\n"), _NOW, header=("--requeue",), seconds=30.0),
     outside("own-requeue-by-default", _RUNS + _first("scontrol requeue $SLURM_JOB_ID; echo $?; sleep 25; exit 1\n"), _NOW, seconds=30.0),
     outside("own-requeue-later", _RUNS + _first("sleep 4; scontrol requeue $SLURM_JOB_ID; sleep 25; exit 1\n"), _NOW, header=("--requeue", "--open-mode=append"), seconds=30.0),
+    outside("own-requeue-thrice", _RUNS + "[ \"${SLURM_RESTART_COUNT:-0}\" = 3 ] && exit 0\nsleep 1; scontrol requeue $SLURM_JOB_ID; sleep 25; exit 1\n", _NOW, _SECOND, _THIRD, header=("--requeue",), seconds=60.0),
     outside("own-requeue-refused", _RUNS + "scontrol requeue $SLURM_JOB_ID; echo $?; exit 3\n", header=("--no-requeue",)),
     outside("own-requeue-hold", _RUNS + _first("scontrol requeuehold $SLURM_JOB_ID; sleep 25; exit 1\n"), Act(when=When.AGAIN, do=("scontrol", "release", "{job}")), header=("--requeue",), managers=SLURM, seconds=30.0),
     outside("requeued", _RUNS + _first(STILL + "exit 1\n"), Act(when=When.MARK, mark="ready", do=("scontrol", "requeue", "{job}")), _NOW, seconds=30.0),
     outside("requeued-trap", "trap 'echo told >> runs; exit 1' TERM\n" + _RUNS + _first(": > ready; while :; do sleep 0.1; done\n"), Act(when=When.MARK, mark="ready", do=("scontrol", "requeue", "{job}")), _NOW, seconds=30.0),
-    outside("requeue-at-warning", "trap 'echo checkpoint > state; scontrol requeue $SLURM_JOB_ID' USR1\n" + _RUNS + _first(WAITS) + "cat state\n", _NOW, header=("--time=1", "--signal=B:USR1@57", "--requeue"), managers=SLURM, seconds=60.0),
-    outside("requeue-exit-code", _RUNS + "[ \"${SLURM_RESTART_COUNT:-0}\" -lt 2 ] && exit 111\nexit 0\n", _NOW, _NOW, header=("--requeue",), managers=SLURM, seconds=40.0),
+    outside("requeue-at-warning", "trap 'echo checkpoint > state; scontrol requeue $SLURM_JOB_ID' USR1\n" + _RUNS + _first(WAITS) + "cat state\n", _NOW, header=("--time=1", "--signal=B:USR1@57", "--requeue"), managers=SLURM, seconds=60.0, volatile=("messages:*",)),
+    outside("requeue-exit-code", _RUNS + "[ \"${SLURM_RESTART_COUNT:-0}\" -lt 2 ] && exit 111\nexit 0\n", _NOW, _SECOND, header=("--requeue",), managers=SLURM, seconds=40.0),
     outside("held-again", WAITS, Act(when=When.MARK, mark="ready", do=("scontrol", "hold", "{job}")), done("ready")),
     outside("suspended", "i=0; : > ready; while [ $i -lt 30 ]; do echo $i; sleep 0.1; i=$((i+1)); done\n", Act(when=When.MARK, mark="ready", do=("scontrol", "suspend", "{job}")), Act(when=When.SUSPENDED, do=("scontrol", "resume", "{job}")), managers=SLURM),
     outside("top-and-update", WAITS, Act(when=When.MARK, mark="ready", do=("scontrol", "update", "jobid={job}", "TimeLimit=20")), done("ready"), managers=SLURM),

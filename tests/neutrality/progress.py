@@ -46,7 +46,7 @@ def due(act: Act, seen: Seen) -> bool:
     if act.when is When.MARK:
         return act.mark in seen.files
     if act.when is When.AGAIN:
-        return state == "PENDING" and int(job.get("Restarts", "0")) > 0
+        return state == "PENDING" and int(job.get("Restarts", "0")) >= act.times
     if act.when is When.ENDED:
         return ended(job)
     return act.when is When.SEEN or state == act.when.name

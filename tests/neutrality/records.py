@@ -34,6 +34,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         when: what has to be seen first.
         mark: the file that the script makes, for ``When.MARK``.
+        times: how often the job has been requeued at least, for ``When.AGAIN``.
         do: a command; ``{job}``, ``{place}``, ``{host}`` (its batch host) and ``{node}`` (its last node) are
             filled in. The words ``kill-node``, ``start-node`` and ``touch`` are done by the suite itself.
     """
@@ -41,6 +42,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
     when: When
     do: tuple[str, ...]
     mark: str = ""
+    times: int = 1
 
 
 class Feature(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +117,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one run of a case, normalised: by aspect, what was seen.
 
     Aspects are ``job:<job>:<field>``, ``step:<job>:<step>``, ``file:<path>``, ``env:<path>:<variable>``,
-    ``agents:<job>``, ``messages:<path>``, ``shell:<path>``, ``mail:<number>`` and ``submitted``.
+    ``agents:<job>``, ``messages:<path>``, ``shell:<path>``, ``rerun:<path>`` (output of a
+    job that ran again), ``mail:<number>`` and ``submitted``.
     ``said`` is what the submission printed last; it is shown and not compared.
     """
 

@@ -114,7 +114,7 @@ BODIES = (
     body("message-lines", "\ntrue\nnothing-there\ncat missing\ncd /nowhere\n"),
     body("syntax-error", "echo before\nif true; then\n"),
     body("unbalanced-quote", "echo before\necho \"never closed\n"),
-    body("reads-itself", "grep -c . \"$0\"; head -n 1 \"$0\"; sed -n '/^#SBATCH/p' \"$0\"\n"),
+    body("reads-itself", "grep -c . \"$0\"; head -n 1 \"$0\" > first-line; sed -n '/^#SBATCH/p' \"$0\"\n"),
     body("runs-itself", "[ -n \"$AGAIN\" ] && { echo again; exit 0; }\nAGAIN=1 sh \"$0\"\n"),
     body("data-behind-end", "sed '1,/^__DATA__$/d' \"$0\"; exit 0\n__DATA__\nfirst ( unclosed \"\nsecond\n"),
     body("sources", ". ./lib.sh; hello\n", files={"lib.sh": b"hello() { echo hello from lib; }\n"}),

@@ -61,6 +61,22 @@ CHANGES = (
         option="comment",
     ),
     Change(
+        name="first-line",
+        what="The first line of the script names an interpreter of WHESL's; all others are as they were.",
+        when="In `whesl run`.",
+        why="The process that the resource manager starts and signals has to be one that knows what to do.",
+        aspects=("file:first-line",),
+        script=r"\b(?:head|cat|sed|awk|grep)\b.*\$\{?(?:0|BASH_SOURCE)\b",
+    ),
+    Change(
+        name="runs-again",
+        what="A job that runs again appends to its output instead of emptying it, and its steps append, too.",
+        when="In `whesl run`, where neither `--open-mode` nor an older file of that name says otherwise.",
+        why="What a lost run has printed would be lost with it.",
+        aspects=("env:*:SLURM_OPEN_MODE", "rerun:*"),
+        script=r"\bsrun\b.*\s(?:-o|-e|--output|--error)\b",
+    ),
+    Change(
         name="memory-limit",
         what="`ulimit -m` (RLIMIT_RSS, which Linux does not enforce) is a large number, not `unlimited`.",
         when="Always.",
