@@ -10,11 +10,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+import pytest_timeout  # type: ignore[import-untyped] # it ships no types
 from hypothesis import settings
 
-from tests import environments
+from tests import environments, limits
 from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
 from whesl.predict import compile_choice
@@ -85,9 +87,17 @@ def pytest_configure() -> None:
     # Tests start thousands of short processes, half of whose time would go into compiling what they import.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    limits.stretch()
     # How long an example takes says how busy the machine is.
     settings.register_profile("whesl", deadline=None)
     settings.load_profile("whesl")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> object:
+    """Give a test as many times its limit as the machine is busy when it begins."""
+    longer = settings._replace(timeout=settings.timeout * limits.factor())
+    return pytest_timeout.pytest_timeout_set_timer(item, longer)
 
 
 def first_group(groups: dict[str, str], item: pytest.Item) -> str:
