@@ -8,11 +8,12 @@ from functools import lru_cache
 import msgspec
 
 from whesl.diagnose import knowledge
-from whesl.diagnose.ranking import diagnose
-from whesl.diagnose.reading import observe
+from whesl.diagnose.ranking import diagnose, told_by_accounting
+from whesl.diagnose.reading import lines_of_all, observe
 from whesl.diagnose.records import Accounting, Diagnosis
 from whesl.diagnose.scanner import Knowledge, Scanner
-from whesl.diagnose.vocabulary import Role
+from whesl.diagnose.unusual import SHOWN, form, unusual
+from whesl.diagnose.vocabulary import Outcome, Role
 
 
 @lru_cache(maxsize=1)
@@ -28,15 +29,30 @@ def scanner() -> Scanner:
     return Scanner(*_shipped())
 
 
-def diagnose_files(files: Sequence[str], accounting: Accounting | None = None) -> Diagnosis:
+def diagnose_files(
+    files: Sequence[str], accounting: Accounting | None = None, good: Sequence[str] = ()
+) -> Diagnosis:
     """Say what a job died of.
 
     Args:
         files: its logs; ``-`` is standard input.
         accounting: what the resource manager says of it, where that is known.
+        good: logs of the same work that ended well.
 
     Raises:
         UsageError: a file cannot be read.
     """
-    observed = observe(files, scanner())
-    return diagnose(msgspec.structs.replace(observed, accounting=accounting))
+    reader = scanner()
+    observed = msgspec.structs.replace(observe(files, reader), accounting=accounting)
+    found = diagnose(observed)
+    if found.cause is None and accounting is not None:
+        found = told_by_accounting(found, accounting)
+    if found.outcome is not Outcome.UNKNOWN:
+        return found
+    forms = frozenset(map(form, lines_of_all(good)))
+    lines = [
+        (file, number, text)
+        for file, tail in zip(files, reader.tails(), strict=True)
+        for number, text in unusual(tail.lines(), forms)
+    ]
+    return msgspec.structs.replace(found, unusual=tuple(lines[-SHOWN:]))

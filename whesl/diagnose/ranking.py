@@ -20,8 +20,8 @@ from functools import cached_property
 
 import msgspec
 
-from whesl.diagnose.records import Candidate, Diagnosis, Finding, Observed
-from whesl.diagnose.vocabulary import Advice, CauseClass, Outcome, Role
+from whesl.diagnose.records import Accounting, Candidate, Diagnosis, Entry, Finding, Observed
+from whesl.diagnose.vocabulary import ADVICE, ENDS_A_HANG, Advice, CauseClass, Outcome, Role
 from whesl.diagnose.whereabouts import located
 
 _WENT_ON = 3  # steps after a line, before anything else happens: the program went on
@@ -104,6 +104,9 @@ class _Weighing:
         if explaining is not None:
             score = min(score, explaining.entry.strength // 2)
             reasons.append(f"line {explaining.line} explains it ({_named(explaining.entry.cause_class)})")
+        if entry.cause_class in ENDS_A_HANG and (hang := self._hang_before(finding)) is not None:
+            score = min(score, 45)
+            reasons.append(f"the job hung before, since line {hang.line}")
         accounting = self._observed.accounting
         if accounting is not None and STATES.get(accounting.state) is entry.cause_class and score > 0:
             score += 10
@@ -172,10 +175,20 @@ class _Weighing:
                 continue
             # Words of any program say little: they explain what comes after them, and no clear cause.
             general = other.entry.strength < _CAUSE
+            if entry.cause_class is CauseClass.HANG and other.entry.cause_class in ENDS_A_HANG:
+                continue
             if general and (entry.role is not Role.SYMPTOM or _later(other, finding)):
                 continue
-            if entry.role is Role.SYMPTOM or not _later(other, finding):
+            if entry.role is Role.SYMPTOM or not _later(other, finding, _NEAR):
                 return other
+        return None
+
+    def _hang_before(self, finding: Finding) -> Finding | None:
+        """Return a collective that had timed out before, without a step of work since."""
+        hangs = (f for f in self._findings if f.entry.cause_class is CauseClass.HANG and not f.warned)
+        for hang in hangs:
+            if _place(hang) < _place(finding) and not self._went_on(hang, self._steps_after(hang)):
+                return hang
         return None
 
     def outlived(self, finding: Finding) -> bool:
@@ -199,7 +212,9 @@ class _Weighing:
         if any(_place(candidate.finding) > _place(last) for candidate in told):
             return False
         sure = max(end.entry.strength for end in ends if _place(end) > _last_of(told))
-        return all(candidate.score <= sure for candidate in told)
+        # Solvers that did not converge end in their usual way.
+        numbers = any(c.finding.entry.cause_class is CauseClass.NUMERICAL and c.score >= _CAUSE for c in told)
+        return not numbers and all(candidate.score <= sure for candidate in told)
 
     @cached_property
     def _still_working_at_the_end(self) -> bool:
@@ -224,10 +239,13 @@ def _order(candidate: Candidate, timed: bool) -> tuple[float, ...]:
     return (level, finding.time if timed and finding.time is not None else 0.0, finding.number, finding.line)
 
 
-def _later(one: Finding, other: Finding) -> bool:
+def _later(one: Finding, other: Finding, lines: int = 0) -> bool:
+    """Whether one finding is of a later time than another, or stands more than some lines after it."""
+    if one.number == other.number and one.line <= other.line + lines:
+        return False
     if one.time is not None and other.time is not None:
         return one.time > other.time
-    return one.number == other.number and one.line > other.line
+    return one.number == other.number
 
 
 def _most_telling(living: Sequence[Candidate]) -> Candidate:
@@ -277,3 +295,31 @@ def _sure(first: Candidate, rest: Sequence[Candidate]) -> float:
 
 def _named(cause: CauseClass | None) -> str:
     return cause.value if cause is not None else "none"
+
+
+def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosis:
+    """Return the diagnosis of a job whose log says nothing, by what the resource manager says of it."""
+    cause = STATES.get(accounting.state)
+    if cause is None:
+        return diagnosis
+    entry = Entry(
+        name="accounting",
+        role=Role.CAUSE,
+        cause_class=cause,
+        match=(),
+        means=f"The resource manager says {accounting.state}; the log says nothing of it.",
+        source="the resource manager",
+        strength=70,
+        advice=ADVICE[cause],
+    )
+    finding = Finding(entry=entry, file="", number=0, line=0, text=accounting.told, node=accounting.node)
+    candidate = Candidate(
+        finding=finding, score=70, reasons=(f"the resource manager says {accounting.state}",)
+    )
+    return Diagnosis(
+        outcome=Outcome.FAILED,
+        cause=candidate,
+        advice=ADVICE[cause],
+        sure=0.7,
+        candidates=(candidate, *diagnosis.candidates),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -51,6 +52,12 @@ def pieces(name: str) -> Iterator[bytes]:
         while begin:
             yield decoder.decode(begin).encode() if decoder is not None else begin
             begin = file.read(READ_SIZE)
+
+
+def lines_of_all(names: Sequence[str]) -> Iterator[str]:
+    """Yield all lines of logs."""
+    for name in names:
+        yield from (text for _, text in lines_of(name, 1, sys.maxsize))
 
 
 def lines_of(name: str, first: int, last: int) -> Iterator[tuple[int, str]]:

@@ -98,4 +98,7 @@ LASTING = frozenset(
     }
 )
 
+# What ends a job that hangs, sooner or later.
+ENDS_A_HANG = frozenset({CauseClass.TIME, CauseClass.CANCELLED})
+
 STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 80, Role.FACT: 0}

@@ -10,6 +10,10 @@ from whesl.model.toml import load
 _STEPS = {
     "@S\n": "".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(60)),
     "@L\n": "".join(f"[rank0]: iter {n}/5000 | loss 2.{n:03}\n" for n in range(60)),
+    "@T\n": "".join(
+        f"[2024-05-07 11:{n // 60:02}:{n % 60:02}] iteration {n} residual 1e-3\n" for n in range(120)
+    ),
+    "@N\n": "".join(f"{n:6d}  {n * 0.01:8.3f}  1.23456e-03  3.1000\n" for n in range(120)),
 }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from whesl.diagnose.records import Candidate, Diagnosis, Finding
+    from whesl.diagnose.records import Accounting, Candidate, Diagnosis, Finding
 
 _STATUS = {"ended-well": 0, "failed": 1, "unknown": 3}
 _AROUND = 3  # lines before and after the decisive one
@@ -32,11 +33,24 @@ _HELPS = {
 
 
 @click.command()
-@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@click.argument("logs", nargs=-1, required=True, metavar="LOG|JOBID...")
+@click.option(
+    "--good", multiple=True, type=FILE, metavar="LOG", help="A log of the same work that ended well."
+)
+@click.option(
+    "--syslog", multiple=True, type=FILE, metavar="LOG", help="The kernel's or site's log of the nodes."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--rule", "only_rule", is_flag=True, help="Print the rule that would have handled it.")
 @click.option("--all", "everything", is_flag=True, help="Print all candidates, with reasons.")
-def why(logs: tuple[str, ...], as_json: bool, only_rule: bool, everything: bool) -> int:
+def why(
+    logs: tuple[str, ...],
+    good: tuple[Path, ...],
+    syslog: tuple[Path, ...],
+    as_json: bool,
+    only_rule: bool,
+    everything: bool,
+) -> int:
     """Say what a job died of, from its logs alone.
 
     \b
@@ -44,15 +58,15 @@ def why(logs: tuple[str, ...], as_json: bool, only_rule: bool, everything: bool)
     whesl why run7/rank*.log node-syslog.gz
     zstd -dc old.log.zst | whesl why -
 
-    A directory stands for the logs in it. Exit status: 0 the job ended well, 1 it failed and the cause is
-    named, 3 not known, 2 usage.
+    A directory stands for the logs in it, a number for the output of a job of Slurm. Exit status: 0 the job
+    ended well, 1 it failed and the cause is named, 3 not known, 2 usage.
     """
     from whesl.diagnose.diagnosing import diagnose_files
     from whesl.diagnose.document import document
     from whesl.diagnose.rule import rule
 
-    files = _files(logs)
-    diagnosis = diagnose_files(files)
+    files, accounting = _files(logs)
+    diagnosis = diagnose_files([*files, *map(str, syslog)], accounting, [str(path) for path in good])
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(document(diagnosis)), indent=2))
     elif only_rule:
@@ -63,12 +77,20 @@ def why(logs: tuple[str, ...], as_json: bool, only_rule: bool, everything: bool)
     return _STATUS[diagnosis.outcome.value]
 
 
-def _files(logs: tuple[str, ...]) -> list[str]:
-    """Return the files that are meant. Raises UsageError for what is none."""
+def _files(logs: tuple[str, ...]) -> tuple[list[str], Accounting | None]:
+    """Return the files that are meant, and the accounting of a job. Raises UsageError for what is neither."""
+    from whesl.cli.inspect import why_job
+
     files: list[str] = []
+    accounting = None
     for log in logs:
         path = Path(log)
-        if log == "-":
+        if why_job.JOB.match(log) and not path.exists():
+            from whesl.rjms.slurm.command import SlurmCommands
+
+            found, accounting = why_job.look_up(log, SlurmCommands())
+            files += found
+        elif log == "-":
             files.append(log)
         elif path.is_dir():
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.suffix in _LOGS)
@@ -79,7 +101,7 @@ def _files(logs: tuple[str, ...]) -> list[str]:
             files.append(log)
         else:
             raise UsageError(f"{log} is not there", hint="give a log, a directory of logs, or - for a pipe")
-    return files
+    return files, accounting
 
 
 def _show(diagnosis: Diagnosis, everything: bool) -> None:
@@ -121,7 +143,8 @@ def _show_cause(console: Console, diagnosis: Diagnosis, cause: Candidate) -> Non
     assert finding.entry.cause_class is not None
     console.print(f"{finding.entry.cause_class.value}: ", style="bold red", end="", markup=False)
     console.print(finding.entry.means, markup=False)
-    console.print(f"\n  {_at(finding)}", style="bold", markup=False)
+    if finding.line:
+        console.print(f"\n  {_at(finding)}", style="bold", markup=False)
     for number, text in _around(finding):
         mark, style = (">", "bold") if number == finding.line else (" ", "dim")
         console.print(f"  {mark} {number:>7}  {_cut(text)}", style=style, markup=False)
@@ -161,6 +184,8 @@ def _around(finding: Finding) -> Iterator[tuple[int, str]]:
     """Yield the lines around the decisive one; that one alone where it cannot be read again."""
     from whesl.diagnose.reading import lines_of
 
+    if not finding.line:
+        return
     if finding.file != "-" and Path(finding.file).is_file():
         yield from lines_of(finding.file, finding.line - _AROUND, finding.line + _AROUND)
     else:
