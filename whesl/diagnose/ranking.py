@@ -104,7 +104,8 @@ class _Weighing:
         if explaining is not None:
             score = min(score, explaining.entry.strength // 2)
             reasons.append(f"line {explaining.line} explains it ({_named(explaining.entry.cause_class)})")
-        if entry.cause_class in ENDS_A_HANG and (hang := self._hang_before(finding)) is not None:
+        after_hang = entry.general or entry.cause_class in ENDS_A_HANG
+        if after_hang and (hang := self._hang_before(finding)) is not None:
             score = min(score, 45)
             reasons.append(f"the job hung before, since line {hang.line}")
         accounting = self._observed.accounting

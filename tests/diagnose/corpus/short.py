@@ -14,6 +14,9 @@ _STEPS = {
         f"[2024-05-07 11:{n // 60:02}:{n % 60:02}] iteration {n} residual 1e-3\n" for n in range(120)
     ),
     "@N\n": "".join(f"{n:6d}  {n * 0.01:8.3f}  1.23456e-03  3.1000\n" for n in range(120)),
+    "@R\n": "".join(f"{n % 8}: cycle {n} t={n * 0.01:.2f} dt=1e-3\n" for n in range(160)),
+    "@P\n": "".join(f"\rEpoch 3: {n}%|{'#' * (n // 10)}| {n}/100 [00:01<00:10, 9.1it/s]" for n in range(100))
+    + "\n",
 }
 
 
