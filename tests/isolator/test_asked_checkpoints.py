@@ -15,11 +15,24 @@ from whesl.model.evidence import PredictedFailure
 ONE = {"n1": {"ranks": 1}}
 
 
-def reply(nodes: dict[str, Any], checkpoint: int = 0, whole: tuple[int, ...] = (), ended: int = 0) -> Reply:
+def reply(
+    nodes: dict[str, Any],
+    checkpoint: int = 0,
+    whole: tuple[int, ...] = (),
+    ended: int = 0,
+    *,
+    again: bool = False,
+) -> Reply:
     taken = {"number": checkpoint} if checkpoint else None
     over = {"number": ended, "why": "a step was passed"} if ended else None
     return Reply(
-        status={"nodes": nodes, "checkpoint": taken, "checkpoints": list(whole), "ended": over},
+        status={
+            "nodes": nodes,
+            "checkpoint": taken,
+            "checkpoints": list(whole),
+            "ended": over,
+            "tried_again": again,
+        },
     )
 
 
@@ -33,6 +46,11 @@ def reply(nodes: dict[str, Any], checkpoint: int = 0, whole: tuple[int, ...] = (
         ),
         # The new one gave it up, and has taken another since.
         ([(StatusAsked, reply(ONE, 2))], "checkpoint 2"),
+        # It was given up, and is tried again: nobody asks for yet another one meanwhile.
+        (
+            [(StatusAsked, reply(ONE, ended=1, again=True)), (StatusAsked, reply(ONE, 2, ended=1))],
+            "checkpoint 2",
+        ),
     ],
 )
 def test_a_new_coordinator_is_asked_again(
