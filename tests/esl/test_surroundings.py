@@ -6,15 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.esl import corpus
 from tests.esl.corpus import DETECT, RECOVER
 from tests.esl.test_command import call
 from whesl import esl
+from whesl.cli.launch.run import _register
 from whesl.cli.rules.surroundings import Surroundings
 from whesl.esl.path_expansion import expanded
+from whesl.esl.spec import Spec
 from whesl.model.workflow import Task, Workflow
+from whesl.wire.messages import RegisterWorkflow, Reply
 
 HEADER = corpus.HEADER.replace(' HANDLER "own.handler"', "")
 SCRIPT = "#!/bin/sh\n#SBATCH -N 1\ntrue\n"
@@ -136,3 +140,23 @@ def test_paths_of_a_task_are_those_of_its_environment() -> None:
     }
     assert exception.steps[1].arguments == {"command": ["echo", "$SCRATCH"]}
     assert [(each.name, each.place) for each in undefined] == [("NONE", "t.esl:11")]
+
+
+def test_the_coordinator_s_paths_are_those_of_whesl_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = f'{RECOVER}WMS FILESYSTEM.REPLACE {{"filesystem": "~/new", "defaultpath": "$OLD/x"}}'
+    spec = esl.parse(f"{HEADER}{DETECT}EXIT CODE 1\n{step}\n", "t.esl").spec
+    assert spec is not None
+    monkeypatch.setenv("HOME", "/home/u")
+    monkeypatch.setenv("OLD", "/scratch")
+    sent: list[RegisterWorkflow] = []
+
+    def request(home: Path, message: RegisterWorkflow, limit: float) -> Reply:
+        sent.append(message)
+        return Reply(ok=True)
+
+    monkeypatch.setattr("whesl.cli.launch.run.request", request)
+    _register(tmp_path, Workflow(id="w", name="w", wms="batch", root="/w"), spec, "local", False)
+    (told,) = msgspec.json.decode(sent[0].spec, type=Spec).exception("E").steps
+    assert told.arguments == {"filesystem": "/home/u/new", "defaultpath": "/scratch/x"}

@@ -24,6 +24,7 @@ from whesl.cli.launch import placement_setup
 from whesl.coordinator.client import unheard_task_outcomes
 from whesl.coordinator.client.start import begin, ensure_running
 from whesl.coordinator.client.unregistered_job_requeue import LostStarts
+from whesl.esl.path_expansion import expanded
 from whesl.esl.rules_file import load_rules, located
 from whesl.esl.spec import Spec
 from whesl.model import home as places
@@ -257,9 +258,10 @@ def _environment(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 def _register(home: Path, workflow: Workflow, spec: Spec, rjms: str, observe: bool) -> None:
+    # What the coordinator does itself, it does where this runs; tasks have the paths of their own places.
     message = RegisterWorkflow(
         workflow=workflow,
-        spec=msgspec.json.encode(spec),
+        spec=msgspec.json.encode(expanded(spec, os.environ)[0]),
         rjms=rjms,
         observe=observe,
         environment={name: os.environ[name] for name in cluster_environment.VARIABLES if name in os.environ},
