@@ -14,7 +14,7 @@ from whesl.model.errors import TransientError
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
 from whesl.rjms.port import JobRecord
-from whesl.wire.messages import Command, Reply, Welcome
+from whesl.wire.messages import Command, Finished, Reply, Welcome
 from whesl.workflows.submit.once import Ledger, Submission
 
 
@@ -137,3 +137,36 @@ def test_the_record_of_submissions_names_the_job(
     unheard_task_outcomes.tell(tmp_path, WORKFLOW, "slurm", {"w/a", "w/b", "w/c_3"})
     ended = [(command.target, command.arguments["job"]) for command in said]
     assert ended == [("w/a", "42"), ("w/c_3", "43_3")] * answers
+
+
+@pytest.mark.parametrize("last_words", [True, False])
+def test_a_task_that_was_heard_is_told_when_its_job_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last_words: bool
+) -> None:
+    world = World()
+    world.workflow(workflow=WORKFLOW)
+    peer = world.register("a", job="42")
+    said: list[Command] = []
+    looks: list[int] = []
+
+    def state(_home: Path) -> Known:
+        looks.append(1)
+        if last_words and len(looks) == 2:
+            world.tell(
+                peer, Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1, claim="42.0")
+            )
+        return Known(state=world.state, seq=0)
+
+    def request(_home: Path, message: Command, _timeout: float) -> Reply:
+        said.append(message)
+        return Reply(ok=True)
+
+    monkeypatch.setattr(unheard_task_outcomes, "known_state", state)
+    monkeypatch.setattr(unheard_task_outcomes, "scheduler", lambda _name: Manager(answers=True))
+    monkeypatch.setattr(unheard_task_outcomes, "ensure_running", lambda _home: None)
+    monkeypatch.setattr(unheard_task_outcomes, "request", request)
+    monkeypatch.setattr(unheard_task_outcomes, "_LAST_WORDS", 0.1)
+    monkeypatch.setattr(unheard_task_outcomes, "_LOOK", 0.01)
+    unheard_task_outcomes.tell(tmp_path, WORKFLOW, "slurm", set())
+    ended = [(command.target, command.arguments["job"], command.arguments["state"]) for command in said]
+    assert ended == [("w/a", "42", "NODE_FAIL")] * (not last_words)

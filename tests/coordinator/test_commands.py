@@ -13,6 +13,7 @@ from whesl.model.workflow import BadNode, Task, Workflow
 from whesl.wire.messages import (
     Command,
     Control,
+    Heartbeat,
     NodeSuspect,
     RegisterWorkflow,
     Reply,
@@ -71,6 +72,15 @@ class TestPeople:
         world.register("a")
         assert self.tell(world, "job-ended", "w/a", job="7", state="FAILED").ok
         assert world.task("a").live
+
+    def test_a_task_that_was_heard_does_not_recover_when_its_job_has_ended(self, world: World) -> None:
+        """The report was printed with a task that recovers; its job was over, its isolator killed with it."""
+        peer = world.register("a", job="7")
+        world.tell(peer, Heartbeat(task="w/a", state=TaskState.RECOVERING, attempt=1, time=world.now))
+        assert world.task("a").state is TaskState.RECOVERING
+        assert self.tell(world, "job-ended", "w/a", job="7", state="NODE_FAIL", word="NODE_FAIL").ok
+        assert (world.task("a").state, world.task("a").live) == (TaskState.FAILED, False)
+        assert world.task("a").reason == "job 7 ended and its isolator did not say how: NODE_FAIL"
 
     @pytest.mark.parametrize("said", [{"state": "RUNNING"}, {"state": "gone"}, {"exit_code": "x"}, {}])
     def test_no_end_is_made_up(self, world: World, said: dict[str, str]) -> None:

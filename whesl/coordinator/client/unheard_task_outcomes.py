@@ -1,13 +1,16 @@
-"""What ``whesl run`` tells the coordinator at its end: tasks that no isolator was ever heard of.
+"""What ``whesl run`` tells the coordinator at its end: tasks whose isolator did not say how they ended.
 
 The batch host may die before the isolator has reached the coordinator, the job may be cancelled while it
 waits, the scheduler may refuse it, or the manager end before it submits it. The coordinator knows of no job
-then that it could look at; only the record of submissions does.
+then that it could look at; only the record of submissions does. An isolator that was heard may have been
+killed with its job before it could say more: the coordinator would find that out after its limit of silence,
+when the report has long been printed with a task that recovers.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +32,9 @@ from whesl.workflows.submit.once import Ledger, Submission
 
 LOG = logging.getLogger(__name__)
 _REPLY = 20.0
+# The last words of an isolator whose job has ended may still be on their way, seconds.
+_LAST_WORDS = 5.0
+_LOOK = 0.5
 
 
 def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) -> None:
@@ -42,7 +48,8 @@ def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) ->
 
     Whatever cannot be observed or told stays as it is.
     """
-    silent = unheard(known_state(home).state, workflow.id)
+    state = known_state(home).state
+    silent = unheard(state, workflow.id)
     known = _submissions(home, [task for task in workflow.tasks if task.id in silent and task.id in submits])
     jobs = {task: found.job for task, found in known.items() if found is not None and found.job}
     told = never_submitted(known)
@@ -51,6 +58,7 @@ def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) ->
             told += ends(jobs, scheduler(rjms).jobs(list(jobs.values())))
     except WheslError as error:
         LOG.warning("what became of %s could not be seen: %s", ", ".join(jobs), error)
+    told += _left_open(home, workflow.id, rjms, left_open(state, workflow.id))
     try:
         if told:
             ensure_running(home)
@@ -69,6 +77,30 @@ def unheard(state: State, workflow: str) -> tuple[str, ...]:
         for entry in state.tasks.values()
         if entry.workflow == workflow and not entry.claim and not entry.state.final
     )
+
+
+def left_open(state: State, workflow: str) -> dict[str, str]:
+    """Return the tasks of a workflow that were heard and have not ended, each with its job's id."""
+    return {
+        entry.id: entry.job_id
+        for entry in state.tasks.values()
+        if entry.workflow == workflow and entry.claim and entry.job_id and not entry.state.final
+    }
+
+
+def _left_open(home: Path, workflow: str, rjms: str, jobs: Mapping[str, str]) -> list[Command]:
+    """Return what is to be told of tasks that were heard, and whose jobs have ended without their word."""
+    try:
+        told = ends(jobs, scheduler(rjms).jobs(list(jobs.values()))) if jobs else []
+    except WheslError as error:
+        LOG.warning("what became of %s could not be seen: %s", ", ".join(jobs.values()), error)
+        return []
+    deadline = time.monotonic() + _LAST_WORDS
+    while told and time.monotonic() < deadline:
+        time.sleep(_LOOK)
+        still = left_open(known_state(home).state, workflow)
+        told = [command for command in told if still.get(command.target) == jobs[command.target]]
+    return told
 
 
 def never_submitted(submissions: Mapping[str, Submission | None]) -> list[Command]:

@@ -151,13 +151,18 @@ def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> Non
 
 
 def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
-    """Take what the scheduler said of a job whose isolator was never heard; others are asked about here."""
+    """Take what the scheduler said of a job whose isolator did not say how it ended.
+
+    Of a task that was heard, it has to be the present job, and one that is not to run again.
+    """
     entry = transition.state.tasks.get(message.target)
     if entry is None:
         raise RefusalError(f"there is no task {message.target!r}")
-    if entry.claim or entry.state.final:
-        return {"task": entry.id, "state": entry.state.value}
     given = message.arguments
+    another = entry.claim and given.get("job") != entry.job_id
+    again = entry.claim and requeue_and_silent_tasks.pending_requeue(transition, entry) is not None
+    if another or again or entry.state.final:
+        return {"task": entry.id, "state": entry.state.value}
     try:
         state, code = JobState(given.get("state", "")), int(given.get("exit_code", "-1"))
     except ValueError as error:
