@@ -22,6 +22,7 @@ from whesl.isolator.core.events_and_commands import (
     LeaseEnded,
     NodeSeen,
     RunStep,
+    Say,
     StartAttempt,
     StepDone,
 )
@@ -269,3 +270,13 @@ def test_what_an_agent_has_killed_of_an_earlier_attempt_or_on_a_spare_ends_nothi
     killed(made, "n3", 1)
     killed(made, "n4", 2)
     assert made.state.attempt == 2
+
+
+def test_nodes_of_other_tasks_are_taken_last_and_that_is_told() -> None:
+    alone = World(make_setup(exception(), **four(taken=("n1", "n3")))).start()
+    assert alone.state.nodes.active == ("n2", "n4")
+    shared = World(make_setup(exception(), **four(taken=("n1", "n2", "n3")))).start()
+    assert shared.state.nodes.active == ("n1", "n4")
+    said = [command.text for command in shared.asked(Say)]
+    assert said == ["shared with other tasks, since no more nodes are free: n1"]
+    assert alone.asked(Say) == []

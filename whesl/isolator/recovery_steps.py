@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.agents import node_claims
 from whesl.isolator.core.events_and_commands import StepDone
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import State
@@ -20,7 +21,7 @@ from whesl.model import file_retry
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
-from whesl.operations.plan import Context, RecoveryError
+from whesl.operations.plan import Context, RecoveryError, StepResult
 from whesl.operations.relocation.named_and_open_files import named_paths
 
 LOG = logging.getLogger(__name__)
@@ -62,7 +63,8 @@ class Steps:
         log = file_retry.retried(lambda: os.open(self._directory.log, append, 0o600))
         try:
             step = recovery.steps[index]
-            result = execute(step, self._context(state), HostPorts(self._directory.path, log))
+            ports = HostPorts(self._directory.path, log)
+            result = self._claimed(state, lambda context: execute(step, context, ports))
         except RecoveryError as error:
             LOG.warning("%s", error)
             return StepDone(
@@ -79,6 +81,19 @@ class Steps:
         finally:
             file_retry.close(log)
         return StepDone(ordinal=recovery.ordinal, index=index, **msgspec.structs.asdict(result))
+
+    def _claimed(self, state: State, run: Callable[[Context], StepResult]) -> StepResult:
+        """Run a step, and claim the nodes that it takes: again, where another task was faster."""
+        account, context = self._job.setup.account, self._context(state)
+        task, present = str(self._directory.path), state.nodes.active
+        busy = node_claims.clash(account, task, present, ()) if account else frozenset()
+        while True:
+            result = run(msgspec.structs.replace(context, busy=tuple(sorted(busy))))
+            wanted = result.nodes.active if result.nodes is not None else present
+            new = node_claims.clash(account, task, present, wanted) if account else frozenset()
+            if not new - busy:
+                return result
+            busy |= new
 
     def _context(self, state: State) -> Context:
         job = self._job

@@ -40,7 +40,9 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
     try:
         nodes = nodes.replace(node, avoid=silent(context))
     except LookupError:
-        there = ", ".join(f"{spare} is silent" for spare in context.nodes.spares) or "there is none"
+        busy = dict.fromkeys(context.busy, "used by another task")
+        there = ", ".join(f"{spare} is {busy.get(spare, 'silent')}" for spare in context.nodes.spares)
+        there = there or "there is none"
         because = step.because or "as specified"
         return _exhausted(f"{node} is to be replaced ({because}), but no usable spare is left: {there}", bad)
     took = nodes.swapped[node]
@@ -105,7 +107,7 @@ def in_order(context: Context, now: float) -> tuple[str, ...]:
 
 def silent(context: Context) -> frozenset[str]:
     """Return the nodes of the allocation that cannot be used at all."""
-    return _named(context, context.silent)
+    return _named(context, (*context.silent, *context.busy))
 
 
 def _avoided(context: Context, now: float) -> frozenset[str]:

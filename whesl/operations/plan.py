@@ -43,7 +43,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     ``command``, ``script`` (the text of the script it runs, if any), ``environment`` and ``workspace``
     are as the user wrote them, before ``configuration``. ``predicted`` is the probability that a node
-    fails in the time that the job has left, for spares of which that is known. ``silent`` are nodes that
+    fails in the time that the job has left, for spares of which that is known. ``busy`` are nodes that other
+    tasks of the allocation use, ``silent`` are nodes that
     the runtime's own agents or the resource manager call lost. ``rank_hosts[r]`` is the node of rank r,
     where known. ``open_files`` are those that the failed attempt had open for writing (bytes, as the file
     system spells them). Times are seconds since the epoch, 0 when not known; ``first_started`` is the
@@ -60,6 +61,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     nodes: NodeSet = NodeSet(active=())
     heterogeneous: bool = False  # components of a job, whose nodes do not stand for each other
     batch_host: str = ""
+    busy: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     rank_hosts: tuple[str, ...] = ()
     bad_nodes: tuple[BadNode, ...] = ()

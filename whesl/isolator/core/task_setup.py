@@ -41,6 +41,8 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     use_own_node: bool = True
     requeue_allowed: bool = False
     kept: bool = False
+    account: str = ""  # the directory of the allocation's account of nodes; "" where it uses all of them
+    taken: tuple[str, ...] = ()  # nodes that other tasks used when this one began
     heterogeneous: bool = False  # of several components, whose nodes do not stand for each other
     cluster: dict[str, str] = {}
     restarts: int = 0
@@ -87,7 +89,7 @@ def split(setup: Setup, *, wanted: int | None = None, avoid: frozenset[str] = fr
         avoid: suspected nodes.
     """
     most, last = token_prefix_and_spares.usual(setup.nodes, setup.own_node, use_own=setup.use_own_node)
-    return choose(setup.nodes, wanted or setup.active or most, avoid, last)
+    return choose(setup.nodes, wanted or setup.active or most, avoid, last | set(setup.taken))
 
 
 def choose(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from whesl.agents import node_claims
 from whesl.isolator.core.task_setup import AttemptPlan
 from whesl.isolator.launch import attempt_command
 from whesl.isolator.launch.attempt import Attempt
@@ -100,6 +102,9 @@ class Starter:
         file_retry.make_directory(str(directory.attempt(number)))
         self.write_reconfigure(command.configuration)
         file_retry.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
+        if account := self._job.setup.account:
+            with contextlib.suppress(OSError):  # others may take its nodes then, as without the account
+                node_claims.claim(account, str(directory.path), lambda _: command.nodes.active)
         launch = self._compose(command)
         if command.nodes.swapped:
             # Only here: swaps are rare, and what starts a task's first attempt loads no more than that needs.

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 
 from whesl.esl import rules_cache
 from whesl.isolator.core import token_prefix_and_spares
-from whesl.isolator.launch import attempt_runner, keeper, setup_json
+from whesl.isolator.launch import allocation_share, attempt_runner, keeper, setup_json
 from whesl.locking import takeover_lock
 from whesl.model import file_retry
 from whesl.model import home as places
@@ -89,6 +89,7 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
     with contextlib.suppress(OSError, WheslError):
         lock = takeover_lock.take(f"{path}/lock", _owner(setup))
         if not file_retry.exists(f"{path}/job.json"):
+            setup |= allocation_share.settle(setup, here, path)
             return SimpleNamespace(request=request, given=given, setup=setup, path=path, lock=lock)
         takeover_lock.release(lock)
     return None
@@ -218,6 +219,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     most, last = token_prefix_and_spares.usual(
         setup["nodes"], setup["own_node"], use_own=setup["use_own_node"]
     )
+    last |= set(setup.get("taken", ()))
     active, _ = token_prefix_and_spares.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
     file_retry.replace(f"{path}/reconfigure.json", UNCHANGED)
     file_retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())

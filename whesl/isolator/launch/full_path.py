@@ -14,7 +14,7 @@ import msgspec
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup import Setup
-from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
+from whesl.isolator.launch import allocation_share, first_attempt, keeper, setup_json, stale_lock
 from whesl.isolator.launch.job_leader_identity import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
@@ -125,7 +125,13 @@ def _start(
     old = decode_errors.load(directory.job_file, Job)
     if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
         # What a call before this one started may run, with nobody left who has written it down.
-        job = msgspec.structs.replace(job, first=old.first)
+        setup = msgspec.structs.replace(job.setup, account=old.setup.account, taken=old.setup.taken)
+        job = msgspec.structs.replace(job, first=old.first, setup=setup)
+    else:
+        settled = allocation_share.settle(msgspec.to_builtins(job.setup), str(home()), str(directory.path))
+        if settled:
+            settled["taken"] = tuple(settled["taken"])
+            job = msgspec.structs.replace(job, setup=msgspec.structs.replace(job.setup, **settled))
     begins = first_attempt.possible(job, directory, info)
     if begins:
         job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))

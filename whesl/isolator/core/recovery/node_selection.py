@@ -25,6 +25,8 @@ def choose_first(transition: Transition) -> None:
     if avoided:
         transition.say(f"not used while others are free: {_why(state, avoided, transition.now)}")
     used = sorted(avoid & set(nodes.active))
+    if shared := [node for node in nodes.active if node in setup.taken]:
+        transition.say(f"shared with other tasks, since no more nodes are free: {', '.join(shared)}")
     if used:
         transition.say(
             f"used although avoided, because there are no others: {_why(state, used, transition.now)}"

@@ -1,0 +1,160 @@
+"""One allocation's account of its nodes: different nodes for different tasks, whoever is killed when."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whesl.agents import node_claims
+from whesl.isolator.core.token_prefix_and_spares import divided
+from whesl.locking import takeover_lock
+
+NODES = ("n1", "n2", "n3", "n4", "n5")
+
+
+class Allocation:
+    """An account, and tasks that claim in it."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.directory = node_claims.account(str(place), "slurm", "7", 0)
+        self.locks: dict[str, int] = {}
+
+    def begin(self, name: str) -> str:
+        task = self.place / name
+        task.mkdir(exist_ok=True)
+        self.locks[name] = takeover_lock.take(str(task / "lock"), takeover_lock.owned())
+        return str(task)
+
+    def claim(self, name: str, wanted: int) -> tuple[tuple[str, ...], frozenset[str]]:
+        task = self.begin(name) if name not in self.locks else str(self.place / name)
+        return node_claims.claim(
+            self.directory, task, lambda used: divided(NODES, wanted, frozenset(), frozenset(used))[0]
+        )
+
+    def end(self, name: str) -> None:
+        (self.place / name / "result.json").write_text("{}")
+        takeover_lock.release(self.locks.pop(name))
+
+    def kill(self, name: str) -> None:
+        os.close(self.locks[name])
+        # Nobody of that number lives.
+        lock = self.place / name / "lock"
+        lock.write_text(lock.read_text().replace(f'"pid": {os.getpid()}', '"pid": 4194305'))
+
+
+def test_tasks_take_different_nodes_while_there_are_enough(tmp_path: Path) -> None:
+    """With --nodes 1 all tasks of an allocation took its first node, one after the other."""
+    made = Allocation(tmp_path)
+    assert [made.claim(name, 2)[0] for name in "ab"] == [("n1", "n2"), ("n3", "n4")]
+    chosen, used = made.claim("c", 2)
+    assert chosen == ("n1", "n5")
+    assert used == {"n1", "n2", "n3", "n4"}, "who shares a node can be told so"
+    made.end("a")
+    assert made.claim("d", 1) == (("n2",), {"n1", "n3", "n4", "n5"})
+
+
+def test_what_a_killed_task_has_claimed_is_free(tmp_path: Path) -> None:
+    made = Allocation(tmp_path)
+    made.claim("a", 3)
+    made.kill("a")
+    assert made.claim("b", 5) == (NODES, frozenset())
+
+
+def test_a_spare_is_taken_by_one(tmp_path: Path) -> None:
+    made = Allocation(tmp_path)
+    for name in "ab":
+        made.claim(name, 1)
+    a, b = (str(tmp_path / name) for name in "ab")
+    assert node_claims.clash(made.directory, a, ("n1",), ()) == {"n2"}
+    assert node_claims.clash(made.directory, a, ("n1",), ("n3",)) == frozenset()
+    assert node_claims.clash(made.directory, b, ("n2",), ("n3",)) == {"n3"}
+    assert node_claims.newest(made.directory)[1] == {a: ["n3"], b: ["n2"]}
+    assert node_claims.clash(made.directory, b, ("n2",), ("n1",)) == frozenset(), "it was given back"
+
+
+def test_an_account_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert node_claims.clash(f"{tmp_path}/file/account", str(tmp_path), ("n1",), ("n2",)) == frozenset()
+
+
+def test_a_task_claims_anew_in_the_place_of_what_it_had(tmp_path: Path) -> None:
+    made = Allocation(tmp_path)
+    made.claim("a", 2)
+    assert made.claim("a", 1)[0] == ("n1",)
+    assert made.claim("b", 1)[0] == ("n2",)
+
+
+@pytest.mark.parametrize("content", ["", "no json", "[]", '{"x": 1}', '{"x": ["n1", 2]}'])
+def test_a_damaged_account_stops_nobody(tmp_path: Path, content: str) -> None:
+    made = Allocation(tmp_path)
+    made.claim("a", 1)
+    Path(made.directory, "2").write_text(content)
+    assert made.claim("b", 1)[0] == ("n1",)
+    assert made.claim("a", 1)[0] == ("n2",)
+
+
+def test_old_states_do_not_pile_up_and_who_slept_changes_nothing(tmp_path: Path) -> None:
+    made = Allocation(tmp_path)
+    for _ in range(100):
+        made.claim("a", 1)
+    assert len(list(Path(made.directory).iterdir())) <= 64
+    assert not node_claims._written(made.directory, 2, {"sleeper": ["n1"]})
+    assert "sleeper" not in node_claims.newest(made.directory)[1]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))
+def test_nobody_shares_a_node_while_another_one_is_free(steps: list[tuple[str, int]]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as place:
+        made = Allocation(Path(place))
+        held: dict[str, set[str]] = {}
+        for name, wanted in steps:
+            if wanted:
+                before = {node for other, nodes in held.items() if other != name for node in nodes}
+                held[name] = set(made.claim(name, wanted)[0])
+                assert len(held[name] - before) == min(wanted, len(set(NODES) - before))
+            elif name in held:
+                made.end(name)
+                del held[name]
+                (Path(place) / name / "result.json").unlink()
+        for lock in made.locks.values():
+            os.close(lock)
+
+
+PROGRAM = """\
+import sys
+from whesl.agents import node_claims
+from whesl.locking import takeover_lock
+directory, task = sys.argv[1:]
+lock = takeover_lock.take(f"{task}/lock", takeover_lock.owned())
+nodes = [f"n{n}" for n in range(12)]
+def free(used):
+    return [n for n in nodes if n not in used][:1]
+print(node_claims.claim(directory, task, free)[0][0], flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_processes_that_claim_at_once_get_different_nodes(tmp_path: Path) -> None:
+    directory = node_claims.account(str(tmp_path), "slurm", "7", 0)
+    started = []
+    for number in range(6):
+        task = tmp_path / f"task{number}"
+        task.mkdir()
+        words = [sys.executable, "-c", PROGRAM, directory, str(task)]
+        started.append(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+    said = []
+    for process in started:
+        assert process.stdout is not None
+        said.append(process.stdout.readline().strip())
+    assert len(set(said)) == 6, said
+    for process in started:
+        process.communicate("\n")
