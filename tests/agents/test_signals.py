@@ -35,7 +35,7 @@ def test_a_program_is_sent_a_signal_as_soon_as_it_handles_it(tmp_path: Path) -> 
             sent: list[int] = []
 
             def send() -> int:
-                sent.append(attempt_signals.signal_attempt(token, None, 10, "catching"))
+                sent.append(attempt_signals.signal_catching(token, None, 10))
                 return sent[-1]
 
             held.hold(send, 0.0)

@@ -28,11 +28,11 @@ from whesl.isolator.core.events_and_commands import (
     CollectEvidence,
     Detections,
     EvidenceCollected,
+    JobEnded,
     KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
     RunStep,
-    SignalAttempt,
     Signalled,
     StartAttempt,
     StepDone,
@@ -315,7 +315,6 @@ def test_observe_mode_counts_what_it_has_told_already(world: Make) -> None:
 def test_term_is_the_task_s_own_and_then_the_end(world: Make) -> None:
     made = world(exception(), term_grace=20.0)
     made.feed(Signalled(signum=signal.SIGTERM))
-    assert [(c.signum, c.whom) for c in made.asked(SignalAttempt)] == [(15, "group")]
     detect(made, "CRASH")
     assert "raised" not in made.kinds()
     made.advance(19)
@@ -331,10 +330,26 @@ def test_a_task_that_ends_by_itself_at_the_time_limit_keeps_its_status(world: Ma
     assert (made.finished.code, made.finished.state) == (7, TaskState.CANCELLED)
 
 
-def test_usr1_reaches_the_main_process_only(world: Make) -> None:
-    made = world().feed(Signalled(signum=signal.SIGUSR1))
-    assert [(c.signum, c.whom) for c in made.asked(SignalAttempt)] == [(10, "main")]
-    assert made.state.phase is Phase.RUNNING
+def test_term_to_the_program_alone_leaves_it_the_time_that_its_job_has(world: Make) -> None:
+    made = world(exception(), term_grace=20.0)
+    made.feed(Signalled(signum=signal.SIGTERM, alone=True))
+    made.advance(300)
+    assert made.finished is None
+    detect(made, "CRASH")
+    assert "raised" not in made.kinds(), "recovery is over"
+    made.feed(Signalled(signum=signal.SIGTERM))
+    made.advance(21)
+    assert made.finished is not None, "the job's own end leaves it as long as ever"
+    assert made.finished.code == 143
+
+
+def test_a_batch_shell_that_was_killed_is_the_end(world: Make) -> None:
+    made = world(exception())
+    detect(made, "CRASH")
+    made.feed(JobEnded())
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (137, TaskState.CANCELLED)
+    assert made.finished.reason == "its batch shell was killed, and its job ended"
 
 
 def test_cancel_kills_and_ends_with_143(world: Make) -> None:

@@ -20,7 +20,7 @@ from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core import machine
 from whesl.isolator.core.events_and_commands import StartAttempt, Started
 from whesl.isolator.core.task_setup import Setup, split, token
-from whesl.isolator.launch import first_attempt, keeper
+from whesl.isolator.launch import first_attempt, keeper, signal_delivery
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
@@ -139,11 +139,11 @@ def test_the_isolator_finds_it_and_starts_nothing(
 
 _CALLER = """\
 import os, signal, subprocess, sys
-from whesl.isolator.launch import keeper
+from whesl.isolator.launch import keeper, signal_delivery
 def masks():
     status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True).stdout
     return [line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
-for signum in keeper.FORWARDED:  # some are ignored in what a shell without job control puts behind
+for signum in signal_delivery.SIGNALS:  # some are ignored in what a shell without job control puts behind
     signal.signal(signum, signal.SIG_DFL)
 before = masks()
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -157,6 +157,6 @@ print(signal.SIGTERM in signal.sigpending(), signal.getsignal(signal.SIGHUP) is 
 
 
 def test_the_program_has_all_signals_and_the_keeper_hears_of_those_that_came() -> None:
-    assert set(keeper.FORWARDED) >= {signal.SIGTERM, signal.SIGHUP}
+    assert set(signal_delivery.SIGNALS) >= {signal.SIGTERM, signal.SIGHUP}
     done = subprocess.run([sys.executable, "-c", _CALLER], capture_output=True, text=True, check=False)
     assert done.stdout.split("\n")[:2] == ["True", "True True"], done.stdout + done.stderr

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
+from whesl.agents.fencing import attempt_processes
 from whesl.isolator.launch import attempt_runner, keeper
 from whesl.isolator.launch.attempt_runner import RUNNER, STATUS_PENDING
 from whesl.isolator.launch.keeper import LOOK_FIRST, LOOK_LONGEST, Keeper
@@ -110,7 +111,7 @@ def test_without_an_isolator_the_newest_attempts_status_counts(
 def test_a_status_that_cannot_be_written_is_written_later(tmp_path: Path, shell: str) -> None:
     place = tmp_path / "away"
     runner = subprocess.Popen(
-        [shell, "-c", RUNNER, "whesl-runner", "0", str(place / "status"), "sh", "-c", "exit 3"]
+        [shell, "-c", RUNNER, "whesl-runner", "0", str(place / "status"), "15", "", "sh", "-c", "exit 3"]
     )
     try:
         time.sleep(0.2)
@@ -150,7 +151,7 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     status = tmp_path / "attempt-1" / "status"
     status.parent.mkdir()
     status.write_bytes(STATUS_PENDING)
-    assert keeper._runner(str(tmp_path)) is None
+    assert keeper._runner(str(tmp_path)) == 0
     started = attempt_runner.start(
         ["sleep", "60"],
         status=str(status),
@@ -163,10 +164,8 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     )
     try:
         until(lambda: status.read_bytes() != STATUS_PENDING, "the runner", 30.0)
-        found = keeper._runner(str(tmp_path))
-        assert found is not None
-        os.close(found)
-        assert keeper._runner(str(tmp_path / "other")) is None
+        assert keeper._runner(str(tmp_path)) == started.pid
+        assert keeper._runner(str(tmp_path / "other")) == 0
     finally:
-        os.killpg(started.pid, signal.SIGKILL)
+        attempt_processes.end_at_once("token", started.pid)
         started.wait()

@@ -40,7 +40,6 @@ from whesl.isolator.core.events_and_commands import (
     RunStep,
     Schedule,
     Send,
-    SignalAttempt,
     Signalled,
     StartAttempt,
     Started,
@@ -139,8 +138,11 @@ class Isolator:
     # What happens ------------------------------------------------------------------------------------------
 
     def signalled(self, signum: int) -> None:
-        """The keeper forwards a signal."""
+        """The keeper tells of a signal, and passes it on."""
+        run = self.site.run_of(self.state.token)
         self.feed(Signalled(signum=signum))
+        if run is not None:
+            run.told_to_end()
 
     def _hear(self, message: AnyMessage) -> None:
         if self.world.tracing:
@@ -273,10 +275,6 @@ class Isolator:
             self.world.after(0.5 * self._chance.random(), self._collected, command.attempt)
         elif isinstance(command, RunStep):
             self._run_step(command)
-        elif isinstance(command, SignalAttempt):
-            run = self.site.run_of(self.state.token)
-            if run is not None and command.whom == "group":
-                run.told_to_end()
         elif isinstance(command, AskCheckpoint):
             seconds = self._chance.choice((0.5, 4.0, 20.0))
             self.world.after(seconds, self._checkpointed, command, seconds)

@@ -268,8 +268,8 @@ class Agent:
 
     def _signal(self, message: SignalProcesses) -> None:
         def send() -> int:
-            return attempt_signals.signal_attempt(
-                message.token, None, message.signum, "catching", self._spared(), node=self._node
+            return attempt_signals.signal_catching(
+                message.token, None, message.signum, self._spared(), node=self._node
             )
 
         if not message.version:

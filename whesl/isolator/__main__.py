@@ -52,7 +52,8 @@ def main(arguments: list[str]) -> int:
     """Look after one task until it is over, and return its exit status.
 
     Args:
-        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, when it is held for us.
+        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, when it is held for us;
+            ``--keeper`` and the number of the process that has started this one.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.raiseExceptions = False  # a line that the log's file system does not take is no event
@@ -90,7 +91,8 @@ def _look_after(arguments: list[str]) -> int:
     try:
         allocation = _allocation(job, directory)
         try:
-            finish = Daemon(directory, job, allocation, _client(job), guard).run()
+            keeper = int(arguments[arguments.index("--keeper") + 1]) if "--keeper" in arguments else 0
+            finish = Daemon(directory, job, allocation, _client(job), guard, keeper).run()
         finally:
             if isinstance(allocation, Closing):
                 allocation.close()

@@ -174,7 +174,7 @@ class Checkpoints:
                 os.open(arguments.trigger, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             )
         if arguments.signal:
-            sent = SignalAttempt(attempt=command.attempt, signum=arguments.signal, whom="catching")
+            sent = SignalAttempt(attempt=command.attempt, signum=arguments.signal)
             self._tell(lambda: self._signal(sent))
         try:
             return self._written(command, arguments, before)

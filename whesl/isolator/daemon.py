@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whesl.agents.blocking_call_worker import Worker
-from whesl.agents.fencing import attempt_signals
+from whesl.agents.fencing import attempt_processes, attempt_signals
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.core import machine
@@ -33,6 +33,7 @@ from whesl.isolator.core.events_and_commands import (
     Event,
     Finish,
     ForbidRequeue,
+    JobEnded,
     JobExceptionSeen,
     Journal,
     JournalTroubled,
@@ -56,9 +57,10 @@ from whesl.isolator.core.events_and_commands import (
 )
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import Phase
-from whesl.isolator.event_loop_sources import FORWARDED, Descriptors, Signals
+from whesl.isolator.event_loop_sources import Descriptors, Signals, Watched
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.isolator.launch.attempt_starter import Starter
+from whesl.isolator.launch.signal_delivery import ENDING
 from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.observe.held_hangs import HeldHangs
 from whesl.isolator.observe.manager_events import ManagerEvents, matter
@@ -108,6 +110,7 @@ class Daemon:
         allocation: what the resource manager gave.
         client: the connection to the coordinator, or None to do without one.
         lock: looks whether another isolator has taken the task's lock over; None for nobody.
+        keeper: the process that has started this one; 0 for nobody.
     """
 
     def __init__(
@@ -117,8 +120,11 @@ class Daemon:
         allocation: Allocation,
         client: CoordinatorClient | None,
         lock: Guard | None = None,
+        keeper: int = 0,
     ):
         self._lock = lock
+        # A batch script's keeper is what its job stands and falls with.
+        self._keeper = Watched(keeper) if keeper and job.batch else None
         self._began = time.monotonic()
         self._signals = Signals()  # before any thread exists
         self._directory = directory
@@ -163,6 +169,8 @@ class Daemon:
     def run(self) -> Finish:
         """Look after the task until it is over."""
         own = (self._signals.fileno(), self._worker.fileno(), self._asker.fileno())
+        if self._keeper is not None:
+            own = (*own, *self._keeper.descriptors)
         peers = self._client.sockets if self._client is not None else ()
         self._descriptors.register((*own, *self._nodes.sockets, *peers))
         if self._lock is not None:
@@ -235,8 +243,10 @@ class Daemon:
             lock_lost.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
         for call in (*self._worker.results(), *self._asker.results()):
             call()
-        for signum in self._signals.taken():
-            self._feed(Signalled(signum=signum))
+        if self._keeper is not None and self._keeper.gone():
+            self._end_with_keeper()
+        for signum, alone in self._signals.taken():
+            self._feed(Signalled(signum=signum, alone=alone))
         self._hear_coordinator()
         self._nodes.poll(time.monotonic())
         self._manager_events.poll(time.monotonic())
@@ -250,6 +260,17 @@ class Daemon:
             self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
         while self._pending and self._finish is None:
             self._feed(self._pending.popleft())
+
+    def _end_with_keeper(self) -> None:
+        """End the task with its job: whoever ends that may not know of what we have started."""
+        assert self._keeper is not None
+        for descriptor in self._keeper.descriptors:
+            self._descriptors.unregister(descriptor)
+        self._keeper = None
+        attempt = self._attempt
+        if attempt is not None:
+            attempt_processes.end_at_once(self._state.token, attempt.pid)
+        self._feed(JobEnded())
 
     def _hear_coordinator(self) -> None:
         if self._client is None:
@@ -317,7 +338,7 @@ class Daemon:
     def _may_be_signalled(self, code: int) -> bool:
         """Whether a keeper that still loads may pass on the signal that ended the attempt; bounded."""
         loading = time.monotonic() < self._began + KEEPER_LOADS
-        return loading and code - 128 in FORWARDED and self._state.phase is not Phase.STOPPING
+        return loading and code - 128 in ENDING and self._state.phase is not Phase.STOPPING
 
     def _feed_nodes(self, event: Event) -> None:
         """Take the resource manager's word; what detectors make of it is added here."""
@@ -419,8 +440,8 @@ class Daemon:
             attempt.settle(SETTLED)
 
         def send() -> int | None:
-            own = (token, attempt.pid, command.signum, command.whom)
-            return attempt_signals.signal_attempt(*own) if attempt.running else None
+            own = (token, attempt.pid, command.signum)
+            return attempt_signals.signal_catching(*own) if attempt.running else None
 
         self._nodes.signal(command, token, send)
 

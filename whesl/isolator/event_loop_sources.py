@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import signal
 import socket
 from collections.abc import Iterable, Iterator
 
 import zmq
 
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+from whesl.isolator.launch.signal_delivery import ALONE, ENDING, SIGNALS
+from whesl.locking import procfs
+
+_MEANT = {signum: (int(signum), False) for signum in ENDING} | {
+    told: (int(signum), True) for signum, told in ALONE.items()
+}
 
 
 class Signals:
@@ -20,24 +26,36 @@ class Signals:
         for end in (self._heard, self._written):
             end.setblocking(False)
         signal.set_wakeup_fd(self._written.fileno(), warn_on_full_buffer=False)
-        for signum in FORWARDED:
+        for signum in SIGNALS:  # what is sent to all of a job is not to end this process
             signal.signal(signum, lambda *_: None)
         # Blocked by whoever started this process, so that none was lost meanwhile.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def fileno(self) -> int:
         """Return a descriptor that is readable when there is one."""
         return self._heard.fileno()
 
-    def taken(self) -> list[int]:
-        """Return the numbers of those that have come."""
+    def taken(self) -> list[tuple[int, bool]]:
+        """Return those that end the task's recovery, and whether they came to its program alone."""
         with contextlib.suppress(BlockingIOError):
-            return [signum for signum in self._heard.recv(64) if signum in FORWARDED]
+            return [_MEANT[signum] for signum in self._heard.recv(64) if signum in _MEANT]
         return []
 
     def wake(self) -> None:
         """End the wait of another thread."""
         self._written.send(b"\0")
+
+
+class Watched:
+    """Another process, whose end is waited for."""
+
+    def __init__(self, pid: int) -> None:
+        found = procfs.pidfd(pid)
+        self.descriptors = () if found is None else (found,)
+
+    def gone(self) -> bool:
+        """Whether it has ended."""
+        return not self.descriptors or bool(select.select(self.descriptors, (), (), 0)[0])
 
 
 class Descriptors:
@@ -60,6 +78,10 @@ class Descriptors:
         for descriptor in wanted - self._followed:
             self._poller.register(descriptor, zmq.POLLIN)
         self._followed = wanted
+
+    def unregister(self, descriptor: int) -> None:
+        """Wait no more for one that was registered."""
+        self._poller.unregister(descriptor)
 
     def forget(self, descriptor: int | None) -> None:
         """Wait for one no more: it is about to be closed, and its number used again."""

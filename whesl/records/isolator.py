@@ -411,11 +411,15 @@ class Escalated(Record, frozen=True, kw_only=True, tag="escalated"):
 
 
 class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
-    """The task is being ended. ``state``: as what it ends then."""
+    """The task is being ended. ``state``: as what it ends then.
+
+    ``patient``: by its program alone, however long that takes.
+    """
 
     code: int
     reason: str
     state: TaskState = TaskState.CANCELLED
+    patient: bool = False
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):

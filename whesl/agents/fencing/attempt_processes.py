@@ -205,9 +205,9 @@ def look(
             nodes may live on one machine.
         steps: Slurm's steps that are known to be the attempt's.
 
-    A process counts by its mark, by its environment, by the runner's session, by being a descendant of one
-    that counts, or by running in the same step of Slurm: a program that clears its environment and makes a
-    session of its own is still found.
+    A process counts by its mark, by its environment, by the runner's session or one that is led by a process
+    that counts, by being a descendant of one that counts, or by running in the same step of Slurm: a program
+    that clears its environment and makes a session of its own is still found.
     """
     end = "" if token.endswith(".") else "\0"
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
@@ -227,6 +227,8 @@ def look(
     if not chosen and not daemons:
         return Look([])
     chosen |= slurm_step_processes.below(chosen, children) & processes.keys()
+    led = {pid for pid in chosen if processes[pid].session == pid}
+    chosen |= {pid for pid, process in processes.items() if process.session in led}
     if daemons:
         keeper = {step: pid for pid, step in daemons.items()}
         for process in processes.values():
@@ -470,6 +472,24 @@ def end(token: str, session: int | None, *, patience: float = 2.0) -> None:
             send(process.pid, signal.SIGTERM)
         while time.monotonic() < deadline and any(p.pid != session for p in of_attempt(token, session)):
             time.sleep(0.02)
+
+
+def end_at_once(token: str, session: int | None, *, limit: float = 2.0) -> None:
+    """Kill an attempt's processes of this machine, as far as that is done in ``limit`` seconds.
+
+    Args:
+        token, session: as ``of_attempt``.
+        limit: seconds.
+    """
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):  # not seen is not gone
+            left = of_attempt(token, session)
+            for process in left:
+                send(process.pid, signal.SIGKILL)
+            if not left:
+                return
+        time.sleep(_LOOK_FIRST)
 
 
 def send(pid: int, signum: int) -> None:

@@ -48,32 +48,26 @@ class HeldSignal:
             self._send = None
 
 
-def signal_attempt(
-    token: str, runner: int | None, signum: int, whom: str, spare: Iterable[int] = (), *, node: str = ""
+def signal_catching(
+    token: str, runner: int | None, signum: int, spare: Iterable[int] = (), *, node: str = ""
 ) -> int:
-    """Send a signal to an attempt and return to how many processes.
+    """Send a signal to those of an attempt that handle it, and return to how many processes.
+
+    Launchers are left out, since they pass it on to all their ranks.
 
     Args:
         token: the attempt's.
         runner: the runner's process number, where it runs here.
         signum: the signal.
-        whom: ``group`` is everything in the runner's process group, as a terminal or Slurm's time limit does
-            it; ``main`` the task's own command only, as ``sbatch --signal=B:`` does it; ``catching`` every
-            process that handles the signal, launchers excepted, since they pass it on to all their ranks.
         spare: processes that are left out.
         node: as for ``of_attempt``.
     """
     processes = of_attempt(token, runner, spare=spare, node=node)
-    if whom == "group":
-        chosen = [process for process in processes if process.group == runner and process.pid != runner]
-    elif whom == "main":
-        chosen = [process for process in processes if process.parent == runner]
-    else:
-        chosen = [
-            process
-            for process in processes
-            if process.pid != runner and process.name not in LAUNCHERS and _catches(process.pid, signum)
-        ]
+    chosen = [
+        process
+        for process in processes
+        if process.pid != runner and process.name not in LAUNCHERS and _catches(process.pid, signum)
+    ]
     for process in chosen:
         send(process.pid, signum)
     return len(chosen)

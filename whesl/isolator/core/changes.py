@@ -111,6 +111,7 @@ def _changed(state: State, record: records.AnyRecord, time: float) -> dict[str, 
                 "stop_code": record.code,
                 "stop_reason": record.reason,
                 "stop_state": record.state,
+                "patient": record.patient,
             }
         case records.Finished():
             return {"phase": Phase.FINISHED, "ended": record, "alive": False}

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import signal
 
-from whesl.isolator.core.events_and_commands import (
-    SignalAttempt,
-    Signalled,
-)
+from whesl.isolator.core.events_and_commands import JobEnded, Signalled
 from whesl.isolator.core.lost_nodes import TERMINATED
 from whesl.isolator.core.recovery import recovery_decision, recovery_sequence
 from whesl.isolator.core.state import Phase
@@ -23,8 +20,8 @@ from whesl.model.states import TaskState
 from whesl.records import isolator as records
 from whesl.wire.messages import Control, RaiseException
 
-REPEATED_SIGNAL = 2.0
 MOST_EVIDENCE = 4096
+KILLED = 128 + signal.SIGKILL
 FROM_OUTSIDE = "raised from outside"
 _STOPPED_BY = {signal.SIGTERM: TERMINATED, signal.SIGINT: "interrupted"}
 
@@ -86,26 +83,31 @@ def stop(transition: Transition, code: int, reason: str) -> None:
         transition.end_attempt()
 
 
+def on_job_ended(transition: Transition, _event: JobEnded) -> None:
+    """The end of the job is the task's: nothing of it is started again."""
+    if transition.state.phase is not Phase.FINISHED:
+        stopped = transition.state.stop_reason
+        transition.finish(
+            KILLED, TaskState.CANCELLED, stopped or "its batch shell was killed, and its job ended"
+        )
+
+
 def on_signal(transition: Transition, event: Signalled) -> None:
-    """A signal is the task's own; TERM, INT and HUP also end all recovery."""
+    """A signal is the task's own, and ends all recovery.
+
+    One that came to the program alone (``sbatch --signal=B:TERM@300``) leaves it all the time that its job
+    has.
+    """
     state = transition.state
     signum = signal.Signals(event.signum)
-    running = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
     transition.record(records.Signal(signal=signum.name))
-    if signum not in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if running:
-            transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="main"))
-        return
     reason = _STOPPED_BY.get(signum, "hung up")
-    if running:
-        transition.record(records.Stopping(code=128 + signum, reason=reason))
-        transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
-        transition.wake(transition.now + state.setup.term_grace)
-    elif state.phase is Phase.STOPPING:
-        # At the time limit the resource manager signals keeper and isolator alike: that is one word, not two.
-        if transition.now > state.since + REPEATED_SIGNAL:
-            transition.do(SignalAttempt(attempt=state.attempt, signum=event.signum, whom="group"))
-    else:
+    running = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
+    if running or (state.phase is Phase.STOPPING and state.patient and not event.alone):
+        transition.record(records.Stopping(code=128 + signum, reason=reason, patient=event.alone))
+        if not event.alone:
+            transition.wake(transition.now + state.setup.term_grace)
+    elif state.phase is not Phase.STOPPING:
         stop(transition, 128 + signum, reason)
 
 

@@ -215,10 +215,18 @@ class StepDone(StepResult, Event, frozen=True, kw_only=True):
     index: int
 
 
+class JobEnded(Event, frozen=True, kw_only=True):
+    """The task's batch shell is gone, and the job with it; what ran of the task here was killed."""
+
+
 class Signalled(Event, frozen=True, kw_only=True):
-    """The isolator was sent a signal by the keeper, in the scheduler's or a person's name."""
+    """The task was sent TERM, INT or HUP, by its scheduler or a person; the keeper passes it on.
+
+    ``alone``: in a resource manager's job, to the program alone, and not to the job as a whole.
+    """
 
     signum: int
+    alone: bool = False
 
 
 class Stopped(Event, frozen=True, kw_only=True):
@@ -275,14 +283,13 @@ class CollectEvidence(Command, frozen=True, kw_only=True):
 
 
 class SignalAttempt(Command, frozen=True, kw_only=True):
-    """Send a signal to the attempt. ``whom``: group (everything), main, or catching (who handles it).
+    """Send a signal to those processes of the attempt that handle it.
 
     ``version`` of the configuration that it tells of: it is held until somebody handles it; 0: now or never.
     """
 
     attempt: int
     signum: int
-    whom: str
     version: int = 0
 
 

@@ -34,6 +34,7 @@ from whesl.isolator.core.events_and_commands import (
     Event,
     EvidenceCollected,
     ForbidRequeue,
+    JobEnded,
     JobExceptionRaised,
     JobExceptionSeen,
     JournalTroubled,
@@ -406,7 +407,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
         recovery_sequence.launch_when_due(transition)
     elif state.phase is Phase.ESCALATED:
         escalation_to_coordinator.check(transition)
-    elif state.phase is Phase.STOPPING and state.stop_code == 128 + signal.SIGTERM:
+    elif state.phase is Phase.STOPPING and state.stop_code == 128 + signal.SIGTERM and not state.patient:
         deadline = state.since + state.setup.term_grace
         if transition.now >= deadline:
             transition.volatile(killed=True)
@@ -459,6 +460,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     KillUnconfirmed: recovery_sequence.on_kill_unconfirmed,
     CheckpointDone: predictions.on_checkpoint_done,
     StepDone: step_results.on_step_done,
+    JobEnded: controls.on_job_ended,
     Signalled: controls.on_signal,
     Tick: _on_tick,
 }

@@ -64,6 +64,4 @@ def tell(transition: Transition) -> None:
     transition.do(WriteReconfigure(configuration=state.configuration))
     if state.notice:
         version = state.configuration.version
-        transition.do(
-            SignalAttempt(attempt=state.attempt, signum=state.notice, whom="catching", version=version)
-        )
+        transition.do(SignalAttempt(attempt=state.attempt, signum=state.notice, version=version))

@@ -136,6 +136,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     stop_code: int = 0
     stop_reason: str = ""
     stop_state: TaskState = TaskState.CANCELLED
+    patient: bool = False  # the program ends by itself, when it wants
     ended: records.Finished | None = None
 
     connected: bool = False

@@ -126,7 +126,7 @@ class Attempt:
         found = attempt_processes.of_attempt(token)
         # The runner is the first of them; a daemon leads a session as well.
         leaders = (process for process in found if process.pid == process.session)
-        leader = min(leaders, key=lambda process: process.started, default=None)
+        leader = min(leaders, key=lambda process: (process.started, process.pid), default=None)
         if leader is not None and taskdir.read_status(status) is None:
             return cls(number, token, leader.pid, status)
         content = file_retry.content(status)

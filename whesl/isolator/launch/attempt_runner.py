@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+from whesl.isolator.launch.signal_delivery import SIGNALS
 from whesl.model import attempt_rlimit_mark, file_retry
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 STATUS_PENDING = b"-" * 15 + b"\n"
-# The traps keep the shell alive when a signal is meant for the command: its status has still to be written.
-# Traps are undone in the command itself. What the shell would say of a killed command goes nowhere (hence
-# the parentheses: dash says it where the command's own errors go), since the task's files hold its output
-# only. The status file is overwritten in place (taskdir.read_status), again and again for half a minute while
-# its file system refuses.
+# The command leads a session and a process group of its own, as a batch script leads its group. The traps
+# keep the shell alive when a signal is meant for the command: its status has still to be written. Traps are
+# undone in the command itself. What the shell would say of a killed command goes nowhere (hence the
+# parentheses: dash says it where the command's own errors go), since the task's files hold its output only.
+# The status file is overwritten in place (taskdir.read_status), again and again for half a minute while its
+# file system refuses.
 RUNNER = """\
 exec 3>&2 2>/dev/null
-trap : HUP INT QUIT USR1 USR2 ALRM TERM
+trap : $3
 ulimit -S -m "$1"
-status=$2
-shift 2
+status=$2 own=$4
+shift 4
 put() {
 set -- "$1" 60
 until printf '%-15s\\n' "$1" 1<>"$status"
@@ -40,11 +42,18 @@ sleep 0.5
 done
 }
 put run
-( exec "$@" 2>&3 3>&- )
+( exec $own "$@" 2>&3 3>&- )
 code=$?
 put "$code"
 exit "$code"
 """
+
+
+# By number: shells know no names of real-time signals.
+_TRAPPED = " ".join(str(int(signum)) for signum in sorted(SIGNALS))
+# setsid(1) of util-linux or BusyBox becomes the command; where there is none, the command shares the
+# runner's.
+_OWN_SESSION = next((path for path in ("/usr/bin/setsid", "/bin/setsid") if os.access(path, os.X_OK)), "")
 
 
 def interpreter(script: bytes) -> tuple[str, ...]:
@@ -173,7 +182,7 @@ def start(
         # It raises only what came before the shell was there.
         return file_retry.retried(
             lambda: subprocess.Popen(
-                ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, *command],
+                ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, _TRAPPED, _OWN_SESSION, *command],
                 stdin=source,
                 stdout=out,
                 stderr=err,

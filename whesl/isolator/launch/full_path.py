@@ -93,7 +93,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
         "isolator": pid,
         "child": child,
         "runner": runner,
-        **setup_json.passed_on(request, streams),
+        **setup_json.passed_on(request, streams, in_job=bool(info.job_id)),
     }
 
 

@@ -19,7 +19,8 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
-from whesl.isolator.launch import output_passthrough
+from whesl.isolator.launch import output_passthrough, signal_delivery
+from whesl.isolator.launch.signal_delivery import ENDING, SIGNALS
 from whesl.locking import procfs
 from whesl.model import file_retry
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, NoReturn
 
-FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 RESTARTS = 5
 RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
@@ -53,6 +53,7 @@ class Keeper:
         child: whether that is a child of this process (else this keeper attached to it).
         runner: the runner of a first attempt that this process has started; 0 for none.
         copy: the streams (``stdout``, ``stderr``) whose files are copied through to the keeper's.
+        in_job: whether this is part of a resource manager's job, which that ends itself.
         summary: where the isolator's summary is shown at the end: "stderr", a file's path, "" for nowhere.
         quiet: say nothing.
     """
@@ -69,6 +70,7 @@ class Keeper:
         copy: list[str],
         summary: str,
         quiet: bool,
+        in_job: bool = False,
     ) -> None:
         self._directory = task_dir
         self._python = python
@@ -85,7 +87,12 @@ class Keeper:
         self._teller = "stderr" if "stderr" in copy else "stdout"
         self._starts: list[float] = []
         self._last = False
-        self._held: list[int] = []
+        self._in_job = in_job
+        self._held: list[tuple[int, str]] = []  # signals that came before there was a program
+        self._ending: list[int] = []  # of which no isolator could be told yet
+        self._program: tuple[int, signal_delivery.Program] | None = None
+        self._witnesses: signal_delivery.Witnesses | None = None
+        self._first_runner = runner
         self._over = threading.Event()
         self._copiers = [
             threading.Thread(target=self._copy, args=(name, 1 if name == "stdout" else 2), daemon=True)
@@ -96,12 +103,14 @@ class Keeper:
         """Wait until the task is over and return its exit status."""
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        for signum in FORWARDED:
+        self._witnesses = signal_delivery.Witnesses()
+        for signum in SIGNALS:
             # What was ignored when we were called stays so: under nohup we are to outlive the terminal.
-            if signal.getsignal(signum) is not signal.SIG_IGN:
+            # Python itself ignores SIGXFSZ.
+            if signum == signal.SIGXFSZ or signal.getsignal(signum) is not signal.SIG_IGN:
                 signal.signal(signum, lambda *_: None)
         # Blocked since before the isolator was started (see ``hold_signals``).
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for copier in self._copiers:
             copier.start()
         while True:
@@ -152,12 +161,12 @@ class Keeper:
         poller.register(pidfd, select.POLLIN)
         if self._runner is not None:
             poller.register(self._runner, select.POLLIN)
-        for signum in self._held:
-            self._forward(signum)
-        self._held = []
+        for signum in self._ending:
+            self._tell_isolator(signum)
+        self._ending = []
         gone = False
         while not gone:
-            for descriptor, _ in poller.poll():
+            for descriptor, _ in poller.poll(LOOK_FIRST * 1000 if self._held else None):
                 if descriptor == pidfd:
                     gone = True
                     continue
@@ -165,17 +174,42 @@ class Keeper:
                     poller.unregister(descriptor)
                     self._reap_runner()
                     continue
-                for signum in os.read(signals, 64):
-                    if signum in FORWARDED:
-                        self._forward(signum)
+                self._hear(signals)
+            self._deliver()
         os.close(pidfd)
         self._reap()
 
-    def _forward(self, signum: int) -> None:
+    def _hear(self, signals: int) -> None:
+        """Take signals that have come; the isolator is told first of those that end recovery."""
+        assert self._witnesses is not None
+        came = [signum for signum in os.read(signals, 64) if signum in SIGNALS]
+        reach = self._witnesses.reach(came)
+        for signum in came:
+            alone = self._in_job and reach[signum] == signal_delivery.ONE
+            if signum in ENDING:
+                self._tell_isolator(signal_delivery.ALONE[signal.Signals(signum)] if alone else signum)
+            if reach[signum] != signal_delivery.EVERYBODY and not self._send(
+                signum, reach[signum], early=False
+            ):
+                self._held.append((signum, reach[signum]))
+
+    def _deliver(self) -> None:
+        """Send what came before there was a program."""
+        self._held = [each for each in self._held if not self._send(*each, early=True)]
+
+    def _send(self, signum: int, reach: str, *, early: bool) -> bool:
+        runner = self._first_runner if self._runner is not None else _runner(self._directory)
+        if not runner:
+            return False
+        if self._program is None or self._program[0] != runner:
+            self._program = runner, signal_delivery.Program(runner)
+        return self._program[1].send(signum, reach, early=early)
+
+    def _tell_isolator(self, signum: int) -> None:
         try:
             os.kill(self._isolator, signum)
         except ProcessLookupError:
-            self._held.append(signum)
+            self._ending.append(signum)
 
     def _reap(self) -> None:
         if self._child:
@@ -258,7 +292,8 @@ class Keeper:
 
         Returns False when no task runs.
         """
-        runner = _runner(self._directory)
+        found = _runner(self._directory)
+        runner = procfs.pidfd(found) if found else None
         if runner is None:
             return False
         poller = select.poll()
@@ -266,7 +301,7 @@ class Keeper:
         poller.register(runner, select.POLLIN)
         for descriptor, _ in poller.poll(patience * 1000):
             if descriptor == signals:
-                self._held += [signum for signum in os.read(signals, 64) if signum in FORWARDED]
+                self._hear(signals)
         os.close(runner)
         return True
 
@@ -318,8 +353,8 @@ class Keeper:
             return told
 
 
-def _runner(directory: str) -> int | None:
-    """Return a descriptor (pidfd_open(2)) of the shell that runs the task here, None when there is none."""
+def _runner(directory: str) -> int:
+    """Return the process number of the shell that runs the task here, 0 when there is none."""
     for name in os.listdir("/proc"):  # noqa: PTH208
         try:
             pid = int(name)
@@ -329,10 +364,10 @@ def _runner(directory: str) -> int | None:
                 continue
             # The status file's, behind the mark: DIRECTORY/attempt-N/status.
             if os.fsdecode(words[5]).rsplit("/", 2)[0] == directory:
-                return procfs.pidfd(pid)
+                return pid
         except (OSError, ValueError, IndexError):
             continue  # no process, gone, or a shell that is called the same
-    return None
+    return 0
 
 
 def start_isolator(
@@ -352,6 +387,7 @@ def start_isolator(
         log = file_retry.retried(lambda: os.open(f"{task_dir}/log", append, 0o600))
     except OSError:
         log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # the task needs it more than its log
+    keeper = os.getpid()
     pid = os.fork()
     if pid == 0:
         try:
@@ -362,17 +398,21 @@ def start_isolator(
             os.dup2(log, 1)
             os.dup2(log, 2)
             # A signal that comes before the isolator listens waits for it instead of ending it.
-            signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+            signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             # What this process ignores would be ignored by everything that the task starts.
-            for signum in (signal.SIGPIPE, *FORWARDED):
+            for signum in (signal.SIGPIPE, *SIGNALS):
                 signal.signal(signum, signal.SIG_DFL)
             if lock is not None:
                 os.set_inheritable(lock, True)
-            os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", "--task-dir", task_dir, *held])  # noqa: S606  # a list
+            os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", *_about(task_dir, keeper), *held])  # noqa: S606  # a list
         finally:
             os._exit(127)
     file_retry.close(log)
     return pid
+
+
+def _about(task_dir: str, keeper: int) -> list[str]:
+    return ["--task-dir", task_dir, "--keeper", str(keeper)]
 
 
 def become(told: dict[str, Any]) -> NoReturn:
@@ -389,8 +429,8 @@ def become(told: dict[str, Any]) -> NoReturn:
 
 
 def hold_signals() -> None:
-    """Let signals wait until a keeper listens: from here on there is an isolator that has to hear of them."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    """Let signals wait until a keeper listens, who passes them on."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
 @contextlib.contextmanager
@@ -400,9 +440,10 @@ def signals_kept() -> Iterator[None]:
     Afterwards signals wait, as after ``hold_signals``, those that came meanwhile among them.
     """
     came: list[int] = []
-    before = {signum: signal.getsignal(signum) for signum in FORWARDED}
-    for signum in FORWARDED:
+    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
+    for signum in SIGNALS:
         signal.signal(signum, lambda number, _: came.append(number))  # a handler is not inherited by programs
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     try:
         yield
     finally:

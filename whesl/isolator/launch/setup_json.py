@@ -283,7 +283,7 @@ def streams() -> dict[str, Any]:
     }
 
 
-def passed_on(request: Request, streams: dict[str, Any]) -> dict[str, Any]:
+def passed_on(request: Request, streams: dict[str, Any], *, in_job: bool) -> dict[str, Any]:
     """Return what the keeper is told of output: what it copies through, and whether it shows a summary."""
     copied = ("stdout",) if streams["joined"] else ("stdout", "stderr")
     wanted = request.summary if request.summary is not None else os.isatty(2)
@@ -293,6 +293,7 @@ def passed_on(request: Request, streams: dict[str, Any]) -> dict[str, Any]:
         "copy": [name for name in copied if not streams[name]["path"]],
         "summary": (f"{file}{SUMMARY}" if file else "stderr") if wanted and not request.quiet else "",
         "quiet": request.quiet,
+        "in_job": in_job,
     }
 
 
@@ -321,6 +322,7 @@ def job(
         "setup": setup,
         "command": command,
         "script": place,
+        "batch": bool(request.script_word),
         "workdir": os.getcwd(),  # noqa: PTH109
         "stdin": stdin,
         "stdin_offset": offset,

@@ -440,12 +440,12 @@ class Nodes:
             self.fence(*deferred)
 
     def signal(self, command: SignalAttempt, token: str, here: Callable[[], int | None]) -> None:
-        """Send a signal to the attempt; ``here`` does so on this node; others only to who handles it."""
+        """Send a signal to who handles it of the attempt; ``here`` does so on this node."""
         if command.version:
             self._held_signal.hold(here, time.monotonic())
         else:
             here()
-        if self._agents is not None and command.whom == "catching":
+        if self._agents is not None:
             self._agents.signal(token, command.signum, command.version)
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """The startup probe: whether an attempt's program runs, or so far its launcher alone.
 
-A rank is a process of the attempt outside its runner's session, as the resource manager's daemons start
-them, or one with a rank in its environment, as ``mpirun`` starts them on its own node. Where the task names
-no launcher, whatever its runner has started is the program.
+A rank is a process of the attempt outside the sessions of its runner and command, as the resource manager's
+daemons start them, or one with a rank in its environment, as ``mpirun`` starts them on its own node. Where
+the task names no launcher, whatever its runner has started is the program.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
     found: list[attempt_processes.Process] = []
     with contextlib.suppress(OSError):  # looked for again
         found = attempt_processes.of_attempt(token, runner)
+    # The runner's, and that of the command that it has started.
+    own = {runner, *(process.pid for process in found if process.parent == runner)}
     for process in found:
         if process.pid == runner or process.name in attempt_processes.NO_RANKS:
             continue
-        if not launched or process.session != runner:
+        if not launched or process.session not in own:
             return True
         environment = b"\0" + (attempt_processes.environment_of(process.pid) or b"")
         if any(b"\0" + name in environment for name in _RANKS):

@@ -44,16 +44,18 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run, as the caller wrote it, and how the isolator looks after it.
 
-    ``script`` says which word of the command is a script, by its number; 0 for none. ``joined``: both streams
-    go to one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``. ``inner``:
-    whether tasks run by a Flux instance in the job (``whesl.rjms.flux.nested_allocation.MODES``). ``first``:
-    the first attempt is started before the isolator. ``checkpoints``: where the program's are kept, empty
-    when they are not coordinated. Times in seconds.
+    ``script`` says which word of the command is a script, by its number; 0 for none. ``batch``: the keeper
+    stands for that script's interpreter, so that its death is the job's end. ``joined``: both streams go to
+    one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``. ``inner``: whether
+    tasks run by a Flux instance in the job (``whesl.rjms.flux.nested_allocation.MODES``). ``first``: the
+    first attempt is started before the isolator. ``checkpoints``: where the program's are kept, empty when
+    they are not coordinated. Times in seconds.
     """
 
     setup: Setup
     command: tuple[str, ...] = ()
     script: int = 0
+    batch: bool = False
     workdir: str = "/"
     stdin: str = ""
     stdin_offset: int = 0

@@ -1,0 +1,126 @@
+"""Each signal that comes to the keeper reaches those whom it was meant for, once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.isolator.bench import Bench, bench, until
+from whesl.isolator.launch import signal_delivery
+
+__all__ = ["bench"]
+
+# Counts each signal in a file of its own; so does a child in the same process group.
+PROGRAM = """\
+import os, pathlib, signal, sys, time
+where = pathlib.Path(sys.argv[1])
+who = "program" if os.fork() else "child"
+def note(signum, _):
+    with (where / f"{who}-{signum}").open("a") as file:
+        file.write("x")
+for signum in map(int, sys.argv[2:]):
+    signal.signal(signum, note)
+(where / f"{who}-ready").write_text(f"{os.getpid()} {os.getpgid(0)} {os.getsid(0)}")
+while not (where / "stop").exists():
+    time.sleep(0.01)
+os._exit(5)
+"""
+SIGNALS = sorted(signal_delivery.SIGNALS - {signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT})
+
+
+def begun(bench: Bench) -> subprocess.Popen[bytes]:
+    (bench.place / "program.py").write_text(PROGRAM)
+    words = ["python3", str(bench.place / "program.py"), str(bench.place), *(str(int(one)) for one in SIGNALS)]
+    child = bench.exec(*words, start_new_session=True)
+    until(lambda: all((bench.place / f"{who}-ready").exists() for who in ("program", "child")), "the program")
+    listening(child.pid)
+    return child
+
+
+def listening(pid: int) -> None:
+    """Wait until the keeper hears signals."""
+
+    def caught() -> bool:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        masks = {line.split()[0]: int(line.split()[1], 16) for line in lines if line.startswith(("SigBlk", "SigCgt"))}
+        return bool(masks["SigCgt:"] >> (signal.SIGUSR1 - 1) & 1) and not masks["SigBlk:"]
+
+    until(caught, "the keeper")
+
+
+def counts(place: Path, who: str) -> dict[int, int]:
+    return {
+        int(file.name.rpartition("-")[2]): len(file.read_text())
+        for file in place.glob(f"{who}-*")
+        if file.name != f"{who}-ready"
+    }
+
+
+def test_every_signal_to_the_keeper_alone_reaches_the_program_alone_and_once(bench: Bench) -> None:
+    child = begun(bench)
+    for signum in SIGNALS:
+        os.kill(child.pid, signum)
+        until((bench.place / f"program-{int(signum)}").exists, f"signal {signum}")
+    (bench.place / "stop").touch()
+    assert child.wait(30) == 5
+    assert counts(bench.place, "program") == {int(signum): 1 for signum in SIGNALS}
+    assert counts(bench.place, "child") == {}
+
+
+def test_a_signal_to_the_keeper_s_group_reaches_the_program_s_group(bench: Bench) -> None:
+    child = begun(bench)
+    os.killpg(child.pid, signal.SIGUSR2)
+    until(lambda: counts(bench.place, "child"), "the signal at the child")
+    (bench.place / "stop").touch()
+    assert child.wait(30) == 5
+    assert counts(bench.place, "program") == counts(bench.place, "child") == {int(signal.SIGUSR2): 1}
+
+
+def test_a_signal_to_everybody_is_passed_on_to_nobody(bench: Bench) -> None:
+    """As Slurm ends a job: the keeper hears what all have heard."""
+    child = begun(bench)
+    program = int((bench.place / "program-ready").read_text().split()[0])
+    below = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+    for pid in (child.pid, *(int(pid) for pid in below), program):
+        os.kill(pid, signal.SIGUSR1)
+    until(lambda: counts(bench.place, "program"), "the signal")
+    os.kill(child.pid, signal.SIGUSR2)  # when this has arrived, the first one would have, too
+    until(lambda: int(signal.SIGUSR2) in counts(bench.place, "program"), "the next signal")
+    (bench.place / "stop").touch()
+    assert child.wait(30) == 5
+    assert counts(bench.place, "program") == {int(signal.SIGUSR1): 1, int(signal.SIGUSR2): 1}
+
+
+def test_the_program_leads_a_process_group_with_nothing_blocked(bench: Bench) -> None:
+    script = "ps -o pgid= -p $$ >pgid; echo $$ >pid; grep -E 'Sig(Blk|Ign)' /proc/self/status >masks"
+    code, _, err = bench.run("sh", "-c", script)
+    assert code == 0, err
+    place = bench.place
+    assert (place / "pgid").read_text().strip() == (place / "pid").read_text().strip()
+    before = subprocess.run(["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"], capture_output=True, check=True)
+    assert (place / "masks").read_bytes() == before.stdout
+
+
+@pytest.mark.parametrize("early", [0.0, 0.02, 0.05, 0.1])
+def test_a_signal_before_the_program_s_first_line_is_not_lost(bench: Bench, early: float) -> None:
+    """It had ended what stood around the program, or nobody heard of it."""
+    script = bench.place / "job.sh"
+    script.write_text("#!/bin/bash\ntrap 'echo got it; exit 6' USR1\nwhile :; do sleep 0.01; done\n")
+    out = (bench.place / "out").open("wb")
+    child = bench.exec("bash", str(script), options=("--script-word", "1"), stdout=out)
+
+    def held() -> bool:
+        lines = Path(f"/proc/{child.pid}/status").read_text().splitlines()
+        blocked = next(int(line.split()[1], 16) for line in lines if line.startswith("SigBlk:"))
+        caught = next(int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:"))
+        return bool((blocked | caught) >> (signal.SIGUSR1 - 1) & 1)
+
+    until(held, "signals wait")
+    signal.sigtimedwait([], early)
+    os.kill(child.pid, signal.SIGUSR1)
+    assert child.wait(30) == 6
+    assert (bench.place / "out").read_text() == "got it\n"

@@ -1,0 +1,162 @@
+"""Signals on their way from the keeper to the program: each comes to those whom it was meant for, once.
+
+The program runs in a session of its own, so of a signal to the keeper it hears, depending on who sends it
+how,
+
+* nothing: the signal was meant for one process (``sbatch --signal=B:``, ``scancel --batch``, kill(1));
+* nothing: it was meant for the keeper's process group (``scancel --full``, a terminal's Ctrl-C);
+* the same signal: it was meant for all processes of the job (Slurm's time limit, suspension).
+
+Two witnesses tell which. Both block all signals and do nothing: one is in the keeper's process group, the
+other in a session of its own as the program is. What the kernel shows to be pending for them was sent to them
+too. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+
+from whesl.locking import procfs
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+# All that a process can catch, but for what it causes itself: faults, children's ends, broken pipes.
+SIGNALS = frozenset(
+    signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGPIPE} - _FAULTS
+)
+# After these a task is not recovered any more.
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# By these the keeper tells the isolator of one that came to the program alone, and is no end of the job.
+ALONE = {signum: signal.SIGRTMIN + 9 + place for place, signum in enumerate(ENDING)}
+ONE, GROUP, EVERYBODY = "one", "group", "everybody"
+# Seconds within which who sends a signal to many has sent it to all of them.
+_SENDING = 0.05
+_LOOK = 0.002
+# Seconds for which a program may take to handle a signal that came before it was there.
+_BEGINNING = 1.0
+_CATS = ("/bin/cat", "/usr/bin/cat")
+
+
+class Witnesses:
+    """The two witnesses. They end with this process."""
+
+    def __init__(self) -> None:
+        # Both read from this pipe for as long as this process holds its other end.
+        self._read, self._held = os.pipe2(os.O_CLOEXEC)
+        self._near = self._far = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        cat = next((path for path in _CATS if os.access(path, os.X_OK)), "")
+        with contextlib.suppress(OSError):
+            self._near, self._far = (self._witness(cat, session=far) for far in (False, True))
+
+    def _witness(self, cat: str, *, session: bool) -> int:
+        actions = [
+            (os.POSIX_SPAWN_DUP2, self._read, 0),
+            *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)),
+        ]
+        return os.posix_spawn(cat, ["cat"], {}, file_actions=actions, setsid=session, setsigmask=SIGNALS)
+
+    def reach(self, signums: Iterable[int]) -> dict[int, str]:
+        """Return for whom signals were meant that this process has been sent just now."""
+        found: dict[int, str] = {}
+        wanted = set(signums)
+        deadline = time.monotonic() + _SENDING
+        while set(found) != wanted:
+            far = _pending(self._far)
+            found |= {signum: EVERYBODY for signum in wanted if far >> (signum - 1) & 1}
+            if time.monotonic() >= deadline:
+                near = _pending(self._near)
+                found |= {
+                    signum: GROUP if near >> (signum - 1) & 1 else ONE for signum in wanted - set(found)
+                }
+                break
+            time.sleep(_LOOK)
+        self._renew()
+        return found
+
+    def _renew(self) -> None:
+        """Put others in their place, for whom nothing is pending."""
+        for pid in (self._near, self._far):
+            if pid:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+        self._near = self._far = 0
+        self._begin()
+
+
+def _pending(pid: int) -> int:
+    """Return the signals that wait for a process, as a set of bits; 0 where there is none."""
+    found = 0
+    with contextlib.suppress(OSError):
+        for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines() if pid else ():
+            if line.startswith((b"SigPnd:", b"ShdPnd:")):
+                found |= int(line.split()[1], 16)
+    return found
+
+
+class Program:
+    """The program that a runner has started, the leader of its process group."""
+
+    def __init__(self, runner: int) -> None:
+        """Args: runner: the runner's process number."""
+        self._runner = runner
+        self._began = 0.0
+
+    def send(self, signum: int, reach: str, *, early: bool) -> bool:
+        """Send a signal to the program; False when it is not there yet.
+
+        Args:
+            signum: the signal.
+            reach: for whom it was meant.
+            early: it came before the program was there, so the program is given a second to handle it.
+        """
+        pid = self._main()
+        if not pid:
+            return False
+        self._began = self._began or time.monotonic()
+        if early and not _handles(pid, signum) and time.monotonic() < self._began + _BEGINNING:
+            return False
+        with contextlib.suppress(OSError):
+            if reach == GROUP and os.getpgid(pid) == pid:
+                os.killpg(pid, signum)
+            else:
+                os.kill(pid, signum)
+        return True
+
+    def _main(self) -> int:
+        """Return the program's process number, 0 as long as the runner has not become it."""
+        own = procfs.content(f"/proc/{self._runner}/cmdline") or b""
+        for pid in children(self._runner):
+            line = procfs.content(f"/proc/{pid}/cmdline") or b""
+            # Between fork and exec it is a copy of the runner, then setsid(1) for a moment.
+            if line not in (own, b"") and not line.split(b"\0")[0].endswith(b"/setsid"):
+                return pid
+        return 0
+
+
+def _handles(pid: int, signum: int) -> bool:
+    for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines():
+        if line.startswith(b"SigCgt:"):
+            return bool(int(line.split()[1], 16) >> (signum - 1) & 1)
+    return True  # it is gone
+
+
+def children(pid: int) -> list[int]:
+    """Return the numbers of a process's children."""
+    told = procfs.content(f"/proc/{pid}/task/{pid}/children")
+    if told is not None:
+        return [int(word) for word in told.split()]
+    found = []  # a kernel without CONFIG_PROC_CHILDREN, or the process is gone
+    for name in os.listdir("/proc"):  # noqa: PTH208  # strings
+        if name.isdigit() and procfs.status_fields(int(name))[1:2] == [str(pid).encode()]:
+            found.append(int(name))
+    return found
