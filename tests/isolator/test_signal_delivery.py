@@ -34,7 +34,12 @@ SIGNALS = sorted(signal_delivery.SIGNALS - {signal.SIGTSTP, signal.SIGTTIN, sign
 
 def begun(bench: Bench) -> subprocess.Popen[bytes]:
     (bench.place / "program.py").write_text(PROGRAM)
-    words = ["python3", str(bench.place / "program.py"), str(bench.place), *(str(int(one)) for one in SIGNALS)]
+    words = [
+        "python3",
+        str(bench.place / "program.py"),
+        str(bench.place),
+        *(str(int(one)) for one in SIGNALS),
+    ]
     child = bench.exec(*words, start_new_session=True)
     until(lambda: all((bench.place / f"{who}-ready").exists() for who in ("program", "child")), "the program")
     listening(child.pid)
@@ -46,7 +51,11 @@ def listening(pid: int) -> None:
 
     def caught() -> bool:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        masks = {line.split()[0]: int(line.split()[1], 16) for line in lines if line.startswith(("SigBlk", "SigCgt"))}
+        masks = {
+            line.split()[0]: int(line.split()[1], 16)
+            for line in lines
+            if line.startswith(("SigBlk", "SigCgt"))
+        }
         return bool(masks["SigCgt:"] >> (signal.SIGUSR1 - 1) & 1) and not masks["SigBlk:"]
 
     until(caught, "the keeper")
@@ -101,7 +110,9 @@ def test_the_program_leads_a_process_group_with_nothing_blocked(bench: Bench) ->
     assert code == 0, err
     place = bench.place
     assert (place / "pgid").read_text().strip() == (place / "pid").read_text().strip()
-    before = subprocess.run(["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"], capture_output=True, check=True)
+    before = subprocess.run(
+        ["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"], capture_output=True, check=True
+    )
     assert (place / "masks").read_bytes() == before.stdout
 
 

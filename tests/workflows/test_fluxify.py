@@ -375,3 +375,22 @@ def test_a_wrapped_task_is_told_the_heartbeat_limit_of_the_run() -> None:
     )
     made = script_wrapping.program_for(call, "#!/bin/sh", "job.sh", PLACE.name)
     assert " --heartbeat-limit 12.5 -- /bin/sh" in made.text
+
+
+def test_an_output_directory_that_is_not_there_is_told_before_submission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there").mkdir()
+    options = replace(OPTIONS, submitted=True)
+    for header, said in (
+        ("-o 'outputs/c-%j.output' #File", True),
+        ("--error=/no/such/place/x", True),
+        ("-o there/x-%j", False),
+        ("-o %x/y", False),
+        ("--chdir=there --output=x/y", True),
+        ("-J x", False),
+    ):
+        made = BATCH.fluxify(f"#!/bin/sh\n#SBATCH {header}\ntrue\n", Path("job.sh"), options)
+        assert bool(made.notices) is said, header
+        assert all("which does not exist" in notice for notice in made.notices)

@@ -57,6 +57,13 @@ def test_a_running_job() -> None:
     assert not record.batch_host_lost
 
 
+def test_an_output_file_that_could_not_be_opened_is_said_in_words() -> None:
+    """It was "failed (-53)", which is no exit status that anybody finds."""
+    (record,) = records.jobs(job_row(state="FAILED", status="53"))
+    assert record.exit_code == 1
+    assert record.raw_state.startswith("FAILED: Slurm could not open the job's output or error file")
+
+
 def test_the_batch_host_is_lost() -> None:
     (record,) = records.jobs(job_row(nodes="n[02-03]"))
     assert record.batch_host_lost

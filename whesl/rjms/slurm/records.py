@@ -289,8 +289,23 @@ def _job(fields: list[str]) -> JobRecord:
     return _settled(record)
 
 
+# "ExitCode=0:53": slurmstepd could not open the script's output or error file (slurmstepd_job.c, io.c).
+_NO_OUTPUT = 53
+_NO_OUTPUT_WORDS = (
+    "Slurm could not open the job's output or error file, so its script was not begun (0:53):"
+    " look whether the directory is there, and may be written, on the job's first node"
+)
+
+
 def _settled(record: JobRecord) -> JobRecord:
-    """Leave out what Slurm prints as a forecast: the end and status of a job that has not ended."""
+    """Leave out what Slurm prints as a forecast: the end and status of a job that has not ended.
+
+    What ended before its script began, since its output could not be opened, is said in words.
+    """
+    if record.state.ended and record.exit_code == -_NO_OUTPUT:
+        return msgspec.structs.replace(
+            record, raw_state=f"{record.raw_state}: {_NO_OUTPUT_WORDS}", exit_code=1
+        )
     if record.state.ended:
         return record
     started = record.started if record.state in (JobState.RUNNING, JobState.COMPLETING) else 0.0

@@ -72,7 +72,8 @@ class Batch:
             source=str(path) if options.submitted else "",
         )
         program = script_wrapping.program_for(call, plain.split("\n", 1)[0], str(path), options.place)
-        return Fluxified(text=script_wrapping.wrap(plain, program), programs=(program,))
+        missing = scripts.missing_directories(script, Path.cwd()) if options.submitted else ()
+        return Fluxified(text=script_wrapping.wrap(plain, program), programs=(program,), notices=missing)
 
     def undo(self, text: str, path: Path) -> str:
         """Return a wrapped script as it was."""

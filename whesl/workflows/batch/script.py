@@ -19,8 +19,9 @@ _LARGEST_ARRAY = 100_000
 class Script(msgspec.Struct, frozen=True, kw_only=True):
     """A script and its place in a chain.
 
-    ``for_flux`` says that its header has directives for Flux. ``after`` are the names of those that have to
-    succeed before, ``beside`` of those that it reads from while they run: it starts when they have started.
+    ``outputs`` are the names of its output files, as patterns. ``for_flux`` says that its header has
+    directives for Flux. ``after`` are the names of those that have to succeed before, ``beside`` of those
+    that it reads from while they run: it starts when they have started.
     """
 
     path: str
@@ -30,6 +31,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     tasks: str = ""
     gpus: str = ""
     array: tuple[int, ...] = ()
+    outputs: tuple[str, ...] = ()
     for_flux: bool = False
     after: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
@@ -83,9 +85,30 @@ def parse_script(text: str, path: Path) -> Script:
         # Flux shows a script no numbers of the whole job that spare nodes would change.
         tasks="" if for_flux else header.get("ntasks") or "",
         gpus="" if for_flux else header.get("gpus") or "",
+        outputs=()
+        if for_flux
+        else tuple(header[name] or "" for name in ("output", "error") if header.get(name)),
         for_flux=for_flux,
         array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
     )
+
+
+def missing_directories(script: Script, submitted_from: Path) -> tuple[str, ...]:
+    """Say which output files Slurm could not open now, since their directories do not exist, a sentence each.
+
+    Args:
+        script: a script for sbatch.
+        submitted_from: the directory in which it is submitted.
+    """
+    said = []
+    for name in dict.fromkeys(script.outputs):
+        directory = (submitted_from / script.chdir / name).parent
+        if "%" not in str(directory) and not directory.exists():
+            said.append(
+                f"{script.path}: its output file {name} is to be made in {directory}, which does not exist:"
+                " unless an earlier job makes it, Slurm ends the job (0:53) before its script begins"
+            )
+    return tuple(said)
 
 
 def array_indices(text: str, path: str) -> tuple[int, ...]:
