@@ -318,7 +318,7 @@ def test_an_instance_type_is_not_called_as_the_cluster_is(name: str) -> None:
 def test_a_tiny_workflow_saves_nothing_and_no_course_shows_certainty(tmp_path: Path) -> None:
     # It said "saves -1011 %" and "100 %".
     (tmp_path / "w.toml").write_text('[[stage]]\nname = "a"\ntasks = 4\nseconds = 60\n')
-    row = asked(tmp_path / "w.toml", "--deadlines", "1h").output.splitlines()[1]
+    row = asked(tmp_path / "w.toml", "--deadlines", "1h", "--free", "0").output.splitlines()[1]
     assert re.search(r"  nothing: 0\.\d\d more  ", row) and "  > 99 %  " in row
 
 

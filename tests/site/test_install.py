@@ -146,6 +146,20 @@ def test_a_linked_script_of_the_site_stays_a_link_and_what_it_names_is_not_writt
     assert etc.files() == before
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o750, 0o644])
+def test_a_script_of_the_site_keeps_its_permissions_where_it_is_moved(etc: Etc, mode: int) -> None:
+    """A script of mode 0600 was copied for all to read."""
+    etc.write(PLAIN)
+    own = etc.here / "job_submit.lua"
+    own.write_text(OWN)
+    own.chmod(mode)
+    assert etc.install() == ()
+    moved = etc.here / "job_submit.site.lua"
+    assert moved.read_text() == OWN and moved.stat().st_mode & 0o777 == mode
+    assert etc.remove() == ()
+    assert own.read_text() == OWN and own.stat().st_mode & 0o777 == mode
+
+
 def test_a_link_to_nothing_is_not_replaced(etc: Etc) -> None:
     etc.write(PLAIN)
     (etc.here / "job_submit.lua").symlink_to("../gone.lua")

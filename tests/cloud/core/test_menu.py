@@ -11,7 +11,17 @@ import pytest
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
 from whesl.cloud.core import plan_menu, plan_simulation, stage_speed
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.records import HOUR, FreeForecast, Measurement, Profile, Settings, Workflow
+from whesl.cloud.core.records import (
+    HOUR,
+    Dependency,
+    FreeForecast,
+    Measurement,
+    Profile,
+    Settings,
+    Stage,
+    Workflow,
+)
+from whesl.cloud.page import cells
 from whesl.model.errors import UsageError
 
 FREE = FreeForecast(
@@ -167,3 +177,24 @@ def test_more_time_is_never_much_dearer() -> None:
     assert late.plan.expected_cost < 1.1 * soon.plan.expected_cost
     (alone,) = plan_menu.menu(one, [24 * HOUR], 0.8, courses=40)
     assert alone.plan.expected_cost < 1.1 * soon.plan.expected_cost
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("barrier", [False, True])
+@pytest.mark.parametrize("hours", [6, 24])
+def test_the_cloud_alone_costs_what_a_plan_costs_that_no_node_is_free_for(hours: int, barrier: bool) -> None:
+    # 288.85 for what cost 111.58: outputs that stay in the cloud were counted as leaving it, hour by hour.
+    edge = Dependency(parent="a", barrier=barrier)
+    stages = (
+        Stage(name="a", tasks=300, seconds=600.0, input_bytes=2e9, output_bytes=5e9),
+        Stage(name="b", tasks=300, seconds=300.0, input_bytes=5e9, output_bytes=1e6, parents=(edge,)),
+    )
+    flow = Workflow(name="w", stages=stages)
+    none = plan_menu.constant([0.0], 0.0)
+    (offer,) = plan_menu.menu(case(flow, none), [hours * HOUR], courses=50)
+    assert offer.cloud_only == pytest.approx(offer.plan.expected_cost, rel=0.05)
+    # Where there is no cluster at all, nothing is saved.
+    known = complete(flow)
+    alone = msgspec.structs.replace(case(flow, none), paces=stage_speed.paces(flow, known, PRICES, None))
+    (offer,) = plan_menu.menu(alone, [hours * HOUR], courses=50)
+    assert offer.cloud_only is None and cells(alone, offer)[6:8] == ("-", "-")

@@ -208,6 +208,25 @@ def test_without_a_cloud_a_stage_that_the_cluster_cannot_run_is_refused(home: Ho
     assert not (home.place / "r").exists()
 
 
+@pytest.mark.costly
+def test_an_instance_is_paid_for_only_with_a_budget_or_a_yes(home: Home) -> None:
+    """Without a budget the first instance was started unasked, and so was each after it."""
+    site = home.place / "ec2.toml"
+    site.write_text(
+        '[cluster]\nscheduler = ""\n[cloud]\nprovider = "ec2"\nstore = "s3://nobody/s"\n'
+        '[cloud.ec2]\nregion = "us-east-1"\nimage = "ami-1"\nendpoint = "http://127.0.0.1:9"\n'
+    )
+    where = ("--site", str(site), "--dir", str(home.place / "r"), "--deadline", "12h")
+    done = home.whesl("run", str(home.flow), *where)
+    assert done.returncode == 2, (done.stdout, done.stderr)
+    assert "the plan costs" in done.stderr and "--budget" in done.stderr and "--yes" in done.stderr
+    assert not (home.place / "r").exists()
+    for agreed in ("--yes", "--budget=1000"):  # it goes on to a cloud that is not there
+        done = home.whesl("run", str(home.flow), *where, agreed)
+        assert done.returncode not in (0, 2), (done.stdout, done.stderr)
+        assert "there is no budget" not in done.stderr
+
+
 STUDY = """\
 description: {name: sweep, description: files in workspaces}
 study:

@@ -143,5 +143,5 @@ def test_instances_of_ec2_with_a_store_in_s3(cloud: StrictCloud, short: Path) ->
     finally:
         daemons.stop(cluster)
     assert {one.domain for one in state.tasks.values()} == {Domain.CLOUD}
-    left = client.list_objects_v2(Bucket="bucket", Prefix="run/data/").get("Contents", [])
+    left = client.list_objects_v2(Bucket="bucket", Prefix="run/").get("Contents", [])
     assert not left

@@ -122,3 +122,22 @@ def test_more_work_than_the_machine_has_is_said(tmp_path: Path) -> None:
     (tmp_path / "events").write_text(EVENTS + "c|n01|1000|1060|DOWN|r|u\n")
     found = case(tmp_path / "jobs.csv", tmp_path / "events")
     assert any("8.00 times the machine's node-time" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("hosts", ["n[01-", "n[3-1]", "n[a-b]", "n[01-03]]"])
+def test_a_list_of_hosts_that_cannot_be_read_is_counted_and_the_others_are_replayed(
+    tmp_path: Path, hosts: str
+) -> None:
+    # One such line ended the replay; the page says that it is counted.
+    rows = [
+        "1,0,10,20,1,60,completed,n01",
+        f'2,0,10,20,1,60,completed,"{hosts}"',
+        "3,5,10,20,1,60,completed,n02",
+    ]
+    (tmp_path / "jobs.csv").write_text(
+        "job,submit,start,end,nodes,limit,state,hosts\n" + "\n".join(rows) + "\n"
+    )
+    (tmp_path / "events.csv").write_text("node,start,end\nn01,15,16\n")
+    found = case(tmp_path / "jobs.csv", tmp_path / "events.csv")
+    assert found.jobs == ("1", "3") and found.names == ("n01", "n02")
+    assert any(note.startswith("1 not read: line 3: ") for note in found.notes), found.notes

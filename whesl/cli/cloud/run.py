@@ -17,6 +17,7 @@ from whesl.cli.cloud.run_options_and_progress import (
     link_data,
     site_options,
 )
+from whesl.cli.cloud.spending import PAID, may_pay
 from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
@@ -50,6 +51,7 @@ _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command t
     metavar="S",
     help="Seconds of the schedule's hours, for trying out [3600].",
 )
+@click.option("--yes", "confirmed", is_flag=True, help="Pay for the cloud without a budget, and do not ask.")
 @click.option("--cloud-instead", is_flag=True, help="Pay the cloud for what the cluster refuses, too.")
 @site_options
 def run(
@@ -63,6 +65,7 @@ def run(
     free: str | None,
     rules: tuple[Path, ...],
     hour: float,
+    confirmed: bool,
     cloud_instead: bool,
     directory: Path | None,
     data: Path | None,
@@ -140,6 +143,8 @@ def run(
             if site.cloud.provider
             else "on the cluster alone: what the plan leaves to a cloud has no probability"
         )
+        if budget is None and not confirmed and site.cloud.provider in PAID:
+            may_pay(f"{said}, and there is no budget")
         with runs.nothing_left(place):
             runs.begin(place, case.workflow, initial, limits, site)
             link_data(place, site, data)

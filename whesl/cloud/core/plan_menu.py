@@ -14,7 +14,7 @@ import numpy as np
 
 from whesl.cloud.core import cost, scaler, schedule
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.plan_simulation import follow
+from whesl.cloud.core.plan_simulation import data_cost, follow
 from whesl.cloud.core.records import (
     CLUSTER,
     HOUR,
@@ -52,7 +52,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         plan: what is offered.
         reached: whether it has the probability that was asked for.
-        cloud_only: what the same deadline costs without the cluster; None where a stage needs the cluster.
+        cloud_only: what the same deadline costs without the cluster; None where a stage needs the cluster,
+            or there is none.
         reserve: seconds between the plan's end and the deadline.
     """
 
@@ -331,22 +332,24 @@ def _rank(plan: Plan) -> tuple[float, float]:
 
 
 def cloud_only(case: Case, deadline: float, reserve: float) -> float | None:
-    """Return what a deadline costs in the cloud alone, None where a stage needs the cluster.
+    """Return what a deadline costs in the cloud alone, None where a stage needs the cluster or there is none.
+
+    It is counted as a course is: instances by the second, files, and the results that leave the cloud.
 
     Args:
         case: the workflow and prices.
         deadline: seconds since the epoch.
         reserve: seconds before the deadline at which the plan is to end.
     """
-    if any(pace.cloud is None for pace in case.paces):
+    if any(pace.cloud is None for pace in case.paces) or all(pace.hpc is None for pace in case.paces):
         return None
     alone = tuple(msgspec.structs.replace(pace, hpc=None) for pace in case.paces)
     try:
-        made = schedule.build(alone, case.prices, [0.0], case.start, deadline, end=deadline - reserve)
+        schedule.build(alone, case.prices, [0.0], case.start, deadline, end=deadline - reserve)
     except UsageError:
         return None
-    estimate = cost.estimate(case.workflow, made, case.prices, case.profile.cost)
-    return estimate.total - estimate.instances + worked(alone)
+    everything = np.array([[float(pace.stage.tasks) for pace in alone]])
+    return worked(alone) + float(data_cost(alone, case.prices, everything)[0]) + case.profile.cost
 
 
 def worked(paces: tuple[Pace, ...]) -> float:

@@ -138,7 +138,7 @@ def follow(
         sums,
         clouded,
     )
-    cost = sums[:, COST] + _data(stages, paces, prices, clouded)
+    cost = sums[:, COST] + data_cost(paces, prices, clouded)
     last = sums[:, LAST] + last_task(paces, drawn.deviations, length, drawn.lateness)
     return Courses(last, cost, sums[:, BACKUP], sums[:, CLUSTER], sums[:, CLOUDY])
 
@@ -375,22 +375,30 @@ def _advance(
             sums[course, CLUSTER] += granted * span / 3600.0
 
 
-def _data(
-    stages: _Stages, paces: tuple[Pace, ...], prices: PriceList, clouded: NDArray[np.float64]
+def data_cost(
+    paces: tuple[Pace, ...], prices: PriceList, clouded: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what files and transfers cost in each course, from its tasks in the cloud of each stage."""
+    """Return what files and transfers cost in each course, in the prices' currency.
+
+    Args:
+        paces: of the stages.
+        prices: of the cloud's files and transfers.
+        clouded: tasks of each stage that run in the cloud, shape (courses, stages).
+    """
     read = np.array([pace.stage.input_bytes for pace in paces]) / 1e9
     written = np.array([pace.stage.output_bytes for pace in paces]) / 1e9
+    tasks = np.array([pace.stage.tasks for pace in paces], dtype=np.float64)
+    place = {pace.stage.name: at for at, pace in enumerate(paces)}
     out = prices.leaving + prices.read
     found = clouded @ (read * prices.read + written * prices.write)
-    fed = set(stages.parents.ravel().tolist())
-    share = clouded / stages.tasks
+    parents = [[place[edge.parent] for edge in pace.stage.parents] for pace in paces]
+    fed = {parent for mine in parents for parent in mine}
+    share = clouded / tasks
     for at, pace in enumerate(paces):
         if at not in fed:
             found += clouded[:, at] * written[at] * out
-        parents = [parent for parent in stages.parents[at].tolist() if parent >= 0]
-        for parent in parents or [-1]:
+        for parent in parents[at] or [-1]:
             before = share[:, parent] if parent >= 0 else 0.0
-            there = (share[:, at] - before) * pace.stage.tasks * read[at] / max(1, len(parents))
+            there = (share[:, at] - before) * pace.stage.tasks * read[at] / max(1, len(parents[at]))
             found += np.where(there > 0, there * prices.write, -there * out)
     return np.asarray(found, dtype=np.float64)

@@ -270,13 +270,18 @@ def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:
 
 
 def _tidy(state: RunState, both: dict[Domain, Side]) -> None:
-    """Remove what would be paid for: the cloud's copies, once all results are on the cluster's side."""
+    """Remove what would be paid for: messages, and the cloud's copies once all results are at the cluster."""
     ended = state.ended
     others = list(both)[1:]
     if ended is None or not ended.complete:
         return
     for domain in others:
         names = [f"{messages.DATA}/{name}" for name, places in state.files.items() if domain in places]
+        for one in state.executors.values():
+            if one.domain is domain:
+                numbers = range(one.number + 1)
+                names += [messages.message(one.id, number) for number in numbers if number]
+                names += [messages.reply(one.id, number) for number in numbers]
         try:
             both[domain].store.remove(names)
             both[domain].store.tidy()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.cluster.simulation_records import Workload
-from whesl.lab.readers.failures import told
+from whesl.lab.readers.failures import Malformed, told
 from whesl.lab.readers.job_records import State
 from whesl.lab.readers.outage_records import in_order
 from whesl.model.errors import UsageError
@@ -93,6 +93,7 @@ def prepare(
     Raises:
         UsageError: the failures are of another machine or time, or a job is larger than the machine.
     """
+    log = _readable(log)
     notes = [text for text in (told(log.malformed, log.unit), told(failures.malformed, "line")) if text]
     jobs, left_out = _jobs(log)
     notes += [f"{count} not replayed: {reason}" for reason, count in left_out.items()]
@@ -203,15 +204,21 @@ def _machine(
     )
 
 
-def _hosts(log: JobLog) -> list[str]:
-    seen: set[str] = set()
+def _readable(log: JobLog) -> JobLog:
+    """Return a log without the jobs whose list of hosts cannot be read; they are counted as malformed."""
+    wrong: dict[str, str] = {}
     for hosts in {record.hosts for record in log.jobs if record.hosts}:
         try:
-            seen.update(expand(hosts))
+            expand(hosts)
         except ValueError as error:
-            line = next(record.line for record in log.jobs if record.hosts == hosts)
-            raise UsageError(f"{log.name}: {log.unit} {line}: {error}") from error
-    return in_order(seen)
+            wrong[hosts] = str(error)
+    left = [Malformed(one.line, wrong[one.hosts]) for one in log.jobs if one.hosts in wrong]
+    jobs = [one for one in log.jobs if one.hosts not in wrong]
+    return replace(log, jobs=jobs, malformed=[*log.malformed, *left])
+
+
+def _hosts(log: JobLog) -> list[str]:
+    return in_order({name for one in {job.hosts for job in log.jobs if job.hosts} for name in expand(one)})
 
 
 def _known(what: str, unknown: Sequence[str], names: Iterable[str]) -> None:

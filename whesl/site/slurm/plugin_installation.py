@@ -68,12 +68,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edit(NamedTuple):
-    """A file as it is, and as it is to be; None for not there. A link's target, where it is to be a link."""
+    """A file as it is, and as it is to be; None for not there. A link's target, where it is to be a link.
+
+    ``like``: the file whose owner and permissions a new one gets; None for those of its directory.
+    """
 
     path: Path
     before: bytes | None
     after: bytes | None
     link: str | None = None
+    like: Path | None = None
 
 
 class Plan(NamedTuple):
@@ -130,7 +134,8 @@ def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan
             )
         else:
             link = _link(here / kind.script)
-            edits.append(Edit(here / kind.moved, _content(here / kind.moved), present, link))
+            own = here / kind.script
+            edits.append(Edit(here / kind.moved, _content(here / kind.moved), present, link, own))
             moved[kind.script] = kind.moved
     for name, content in scripts.items():
         edits.append(Edit(here / name, _content(here / name), content))
@@ -321,8 +326,9 @@ def _write(edit: Edit) -> None:
         beside.symlink_to(edit.link)
         beside.replace(path)
         return
-    there = path.exists()
-    status = path.stat() if there else path.parent.stat()
+    model = path if path.exists() else edit.like or path
+    there = model.exists()
+    status = model.stat() if there else path.parent.stat()
     mode = stat.S_IMODE(status.st_mode) if there else 0o644
     risk_table.write_bytes(path, edit.after or b"", mode, (status.st_uid, status.st_gid))
 
