@@ -67,13 +67,18 @@ from whesl.isolator.observe.manager_events import ManagerEvents, matter
 from whesl.isolator.observe.no_match_fast_path import Skimming
 from whesl.isolator.observe.observer import Observer
 from whesl.isolator.recovery_steps import Steps
-from whesl.isolator.task import disk_reserve, forbid_requeue, lock_lost, paused_terminal_notice
+from whesl.isolator.task import (
+    disk_reserve,
+    forbid_requeue,
+    journal_in_memory,
+    lock_lost,
+    paused_terminal_notice,
+)
 from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.raise_requests import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
-from whesl.journal import Journal as JournalFile
 from whesl.locking.takeover_watch import Guard
 from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
@@ -93,8 +98,6 @@ LONGEST_WAIT = 30.0
 SETTLED = 0.2
 # For a runner whose end cannot be polled for, since it is gone already, and for what may explain an end.
 LOOK_AGAIN = 0.02
-# Room for some hundred records, when the journal's disk is full.
-RESERVE = 256 * 1024
 # Events before which the core is told how far the attempt has come.
 _AFTER_REACHED = (AttemptExited, Detections, JobExceptionSeen, NodeSeen, Tick)
 # Seconds for closing files, which a dead file system may hold up.
@@ -131,7 +134,7 @@ class Daemon:
         self._job = job
         self._allocation = allocation
         self._client = client
-        self._journal = JournalFile(directory.journal, reserve=RESERVE, begin_anew=True)
+        self._journal = journal_in_memory.opened(directory)
         self._records = Records(self._journal)
         self._told_trouble = ""
         self._clock = Clock()

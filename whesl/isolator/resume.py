@@ -15,8 +15,9 @@ import logging
 from whesl.isolator.core.changes import apply
 from whesl.isolator.core.state import State
 from whesl.isolator.core.task_setup import token
+from whesl.isolator.task.journal_in_memory import TaskJournal
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.journal import Clock, Journal, JournalError
+from whesl.journal import Clock, JournalError
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.decode_errors import FOREIGN
 from whesl.records import isolator as records
@@ -25,7 +26,7 @@ from whesl.records import of_isolator
 LOG = logging.getLogger(__name__)
 
 
-def state_of(journal: Journal, directory: TaskDir, job: Job, clock: Clock) -> State:
+def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -> State:
     """Return the state to go on from; what the journal has lost of attempts is written into it again.
 
     Args:
@@ -61,7 +62,7 @@ def state_of(journal: Journal, directory: TaskDir, job: Job, clock: Clock) -> St
     return state
 
 
-def understood(journal: Journal) -> list[tuple[records.AnyRecord, float]]:
+def understood(journal: TaskJournal) -> list[tuple[records.AnyRecord, float]]:
     """Return the records of a journal with their times, without those that are not understood.
 
     Raises JournalError.

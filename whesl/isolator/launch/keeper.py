@@ -237,7 +237,7 @@ class Keeper:
     def _without_isolator(self) -> int:
         """Return what the task's runner has left, and say that nobody has judged it."""
         number, status = self._left()
-        said = f"whesl: the isolator ended {RESTARTS + 2} times in {RESTART_WINDOW:.0f} s, and no task runs"
+        said = f"whesl: the isolator ended {RESTARTS + 2} times, soon after its start, and no task runs"
         hint = f"see {self._directory}/log"
         if file_retry.gone(self._directory):
             said, status = f"whesl: {self._directory} was removed while its task ran", self._bereft
@@ -265,9 +265,11 @@ class Keeper:
         if self._bereft is not None:
             return False
         now = time.monotonic()
-        self._starts = [start for start in self._starts if start > now - RESTART_WINDOW]
+        # One that has lived for a while was well; how long an ailing one takes to end does not matter.
+        if self._starts and now - self._starts[-1] >= RESTART_WINDOW:
+            self._starts = []
         if len(self._starts) >= RESTARTS:
-            if self._outlast(signals, self._starts[0] + RESTART_WINDOW - now):
+            if self._outlast(signals, RESTART_WINDOW):
                 now, self._starts, self._last = time.monotonic(), [], False
             elif self._last:
                 return False
