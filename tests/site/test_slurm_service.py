@@ -20,7 +20,8 @@ from whesl.predict import signs
 from whesl.site.history import model, model_selection
 from whesl.site.history.site_history import SiteHistory
 from whesl.site.publish.core.node_changes import Settings
-from whesl.site.slurm.node_and_job_updates import Cluster
+from whesl.site.publish.observed_node import Node
+from whesl.site.slurm.node_and_job_updates import Cluster, Machine
 from whesl.site.slurm.placement_service import LOOKUP, TABLE, Service
 from whesl.site.slurm.plugin_installation import SHARED
 from whesl.site.slurm.prediction_sources import Sources
@@ -66,6 +67,25 @@ def test_predictions_that_cannot_be_read_are_told_before_a_slurm_that_does_not_a
     (trouble,) = (line for line in shown(directory).splitlines() if line.startswith("trouble: "))
     assert trouble.index(f"cannot read {tmp_path}/none") < trouble.index("could not look at the nodes")
     assert "observes: process" in shown(directory)
+
+
+def test_a_share_that_is_less_than_a_node_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With --share 0.05 a partition of less than 20 nodes was left alone, and nothing said so."""
+    begun = Service(
+        tmp_path, Cluster({}), Sources(None, None), Settings(share=0.05), period=1.0, clock=time.time
+    )
+    nodes = [
+        Node(name=f"n{at}", flags=frozenset({"idle"}), partitions=("all", "few") if at < 19 else ("all",))
+        for at in range(20)
+    ]
+    for _ in range(2):
+        begun._tell_of_small_partitions(Machine(tuple(nodes), "all"))
+    assert (
+        caplog.text.count("no node of ['few'] is drained or left out") == 1
+        and "all" not in caplog.text.split("]")[0]
+    )
 
 
 def shown(directory: Path) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import stat
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,7 @@ class Service:
         self._said: set[str] = set()  # jobs of which the journal tells
         self._unread = ""  # what is wrong with the predictions
         self._trouble = ""  # what failed first at this look
+        self._small: list[str] = []  # partitions of which the share is no node
 
     def __enter__(self) -> Service:
         private(self._directory)
@@ -145,6 +147,7 @@ class Service:
             self._failed("look at the nodes", error)
             self._report(None, None)
             return False
+        self._tell_of_small_partitions(seen)
         now = self._clock()
         made = None
         if not self._state.leaving:
@@ -242,6 +245,17 @@ class Service:
         except OSError as error:
             self._failed("write the table", WheslError(error.strerror or str(error)))
         return found
+
+    def _tell_of_small_partitions(self, seen: Machine) -> None:
+        """Say once which partitions have so few nodes that the share of them is none."""
+        share = self._settings.share
+        sizes = Counter(part for node in seen.nodes for part in node.partitions)
+        small = sorted(part for part, count in sizes.items() if share and int(share * count) == 0)
+        if small and small != self._small:
+            LOG.warning(
+                "no node of %s is drained or left out: a share of %g is less than one node", small, share
+            )
+        self._small = small
 
     def _jobs(self) -> Sequence[Job] | None:
         """Return the jobs, None where they cannot be seen."""
