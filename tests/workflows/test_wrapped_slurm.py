@@ -1,0 +1,120 @@
+"""Jobs on a real Slurm that are wrapped, and do what the plain ones do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import until
+from whesl.testing.slurmbed import SlurmBed
+
+pytestmark = pytest.mark.slurm
+WHESL = str(Path(sys.executable).with_name("whesl"))
+RULES = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[REPLACE]
+DECLARE EXCEPTION LOST JOB_LEVEL JOB [*] LIMIT 3 ELSE FAIL
+EXCEPTION DETECTION LOST NODE DOWN
+EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
+"""
+# Each stands for public scripts that ended early, failed, or found nothing beside them.
+SIGNAL = """\
+#!/bin/bash
+# caf\xe9
+#SBATCH --nodes=1 --output=signal.out
+here=$(dirname "$(scontrol show job "$SLURM_JOB_ID" | sed -n 's/^ *Command=\\([^ ]*\\).*/\\1/p')")
+cat "$here/beside"
+trap 'echo "told in line $LINENO of ${0##*/}"; kill $!; exit 0' USR1
+sleep 300 &
+echo ready; wait
+exit 9
+"""
+REQUEUE = """\
+#!/bin/bash
+#SBATCH --nodes=1 --requeue --open-mode=append --output=requeue.out
+echo "run ${SLURM_RESTART_COUNT:-0}"
+[ "${SLURM_RESTART_COUNT:-0}" = 0 ] || exit 0
+until [ -e go ]; do sleep 0.1; done
+scontrol requeue "$SLURM_JOB_ID"; echo "scontrol said $?"
+sleep 60
+"""
+
+
+class Desk:
+    """A user's directory, and runs that were started there."""
+
+    def __init__(self, bed: SlurmBed, place: Path) -> None:
+        self.place = place
+        home = place / "home"
+        home.mkdir(mode=0o700)
+        self.environment = {**os.environ, **bed.environment, "WHESL_HOME": str(home)}
+        (place / "rules.esl").write_text(RULES)
+        self.runs: list[subprocess.Popen[str]] = []
+
+    def run(self, name: str, text: str) -> subprocess.Popen[str]:
+        (self.place / name).write_bytes(text.encode("latin-1"))
+        words = [WHESL, "run", name, "-e", "rules.esl", "--rjms", "slurm", "--spares", "0", "--poll", "0.5"]
+        started = subprocess.Popen(
+            words,
+            cwd=self.place,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.runs.append(started)
+        return started
+
+    def call(self, *words: str) -> str:
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=False)
+        return done.stdout
+
+    def said(self, name: str) -> str:
+        path = self.place / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+
+@pytest.fixture
+def desk(slurm: SlurmBed, tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(slurm, tmp_path)
+    yield made
+    for run in made.runs:
+        if run.poll() is None:
+            run.kill()
+            run.wait()
+    made.call(WHESL, "coordinator", "stop")
+
+
+def job_of(desk: Desk, name: str) -> str:
+    found: str = until(lambda: desk.call("squeue", "-h", "-o", "%i", "-n", name).strip(), "the job", 60.0)
+    return found
+
+
+def test_a_signal_to_the_batch_shell_is_the_script_s(desk: Desk) -> None:
+    (desk.place / "beside").write_text("found\n")
+    run = desk.run("signal.sh", SIGNAL)
+    until(lambda: "ready" in desk.said("signal.out"), "the script", 60.0)
+    desk.call("scancel", "--batch", "--signal=USR1", job_of(desk, "signal.sh"))
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, output
+    assert desk.said("signal.out") == "found\nready\ntold in line 1 of slurm_script\n"
+    assert "no node is avoided" in desk.call(WHESL, "nodes")
+
+
+def test_a_script_s_own_requeue_is_honoured(desk: Desk) -> None:
+    run = desk.run("requeue.sh", REQUEUE)
+    until(lambda: "run 0" in desk.said("requeue.out"), "the first run", 60.0)
+    job = job_of(desk, "requeue.sh")
+    (desk.place / "go").touch()
+    until(lambda: "BeginTime" in desk.call("squeue", "-h", "-o", "%r", "-j", job), "the requeue", 60.0)
+    desk.call("scontrol", "update", f"JobId={job}", "StartTime=now")
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, output
+    assert "run 1" in desk.said("requeue.out")
+    assert "scontrol said 0" in desk.said("requeue.out")
