@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.ckpt import messages, rendezvous
 from whesl.model.errors import TransientError, UsageError
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0  # seconds for an answer
 _AGAIN = 1.0  # seconds between two attempts to connect
+
+
+class Told(NamedTuple):
+    """Who was told of a prediction: its id, a sentence for each, and the tasks among them."""
+
+    id: str
+    said: list[str]
+    tasks: list[str]
 
 
 def ask(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,7 @@ from whesl.cli.ckpt.run_serve import name_option
 from whesl.model.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from whesl.ckpt.control import Told
     from whesl.ckpt.messages import ToCoordinator
     from whesl.client import PredictedFailure
 
@@ -33,7 +34,9 @@ def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
 
     try:
         told = predict_failure(prediction, id=identity)
-        return Told(told.id, [f"{task} is told: {prediction}" for task in told.tasks], list(told.tasks))
+        return control.Told(
+            told.id, [f"{task} is told: {prediction}" for task in told.tasks], list(told.tasks)
+        )
     except RefusedError:
         address = control.address_of(None)
         if address is None:
@@ -44,15 +47,7 @@ def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
     answer = control.ask(address, direct)
     if answer.refused:
         raise RefusedError(answer.text)
-    return Told("", [answer.text], [])
-
-
-class Told(NamedTuple):
-    """Who was told of a prediction: its id, a sentence for each, and the tasks among them."""
-
-    id: str
-    said: list[str]
-    tasks: list[str]
+    return control.Told("", [answer.text], [])
 
 
 def _tell(name: str | None, message: ToCoordinator) -> None:
