@@ -11,7 +11,17 @@ _ENDS = ("job:*:ExitCode", "job:*:Reason", "step:*:batch")
 _SIGNALLED = ("dies-by-*", "signal-*", "cancelled*", "node-lost*", "*+dies-by-*")
 
 KNOWN: tuple[Known, ...] = (
-    Known(cases=("*",), aspects=("file:*facts/session",), reason="the script leads no process group"),
+    Known(
+        cases=("own-requeue-thrice",),
+        aspects=(*_ENDS, "file:runs", "job:*:JobState", "job:*:Restarts"),
+        reason="the second requeue of a script's own is refused",
+    ),
+    Known(
+        cases=("node-lost*",),
+        ways=("exec*", "observe*"),
+        aspects=("*",),
+        reason="at times the job is run again although its script says --no-requeue",
+    ),
     Known(
         cases=_SIGNALLED, ways=("*",), aspects=_ENDS, reason="the end by signal n is told as status 128 + n"
     ),

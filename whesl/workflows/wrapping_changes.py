@@ -69,6 +69,13 @@ CHANGES = (
         script=r"\b(?:head|cat|sed|awk|grep)\b.*\$\{?(?:0|BASH_SOURCE)\b",
     ),
     Change(
+        name="session",
+        what="The script leads a session of its own.",
+        when="Always.",
+        why="A signal that comes to WHESL's process is told from one that came to the script, too.",
+        aspects=("file:*facts/session",),
+    ),
+    Change(
         name="runs-again",
         what="A job that runs again appends to its output instead of emptying it, and its steps append, too.",
         when="In `whesl run`, where neither `--open-mode` nor an older file of that name says otherwise.",
