@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,15 @@ def test_a_path_that_sbatch_would_get_in_pieces_is_refused(tmp_path: Path, kind:
         assert ("without quotation marks" in error.message) == refused
     else:
         assert not refused
+
+
+def test_what_maestro_itself_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+    """Such a study was called correct, and its tasks stayed registered."""
+    study = tmp_path / "study.yaml"
+    step = "study:\n- name: a\n  description: d\n  run: {cmd: 'true'}\n"
+    study.write_text("description: {name: x, description: d}\n" + step)
+    program = programs.find_program("maestro", os.environ)
+    programs.verify(program, str(study), os.environ)
+    study.write_text(study.read_text().replace("cmd: 'true'", "cmd: 'true', max_retries: 1"))
+    with pytest.raises(UsageError, match="Maestro refuses the study: Unrecognized key 'max_retries'"):
+        programs.verify(program, str(study), os.environ)

@@ -11,7 +11,7 @@ from whesl.model.errors import RefusedError, UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 from whesl.workflows import script_wrapping
-from whesl.workflows.maestro import command_wrapping, filesystem_replacement, study
+from whesl.workflows.maestro import command_wrapping, filesystem_replacement, programs, study
 from whesl.workflows.maestro.expand import Expansion, expand
 from whesl.workflows.maestro.running import Conductor, program_of
 from whesl.workflows.port import Fluxified, FluxifyOptions, RunPlan
@@ -110,8 +110,11 @@ class Maestro:
         return command_wrapping.without_shell(plain, str(path), former)
 
     def check(self, plan: RunPlan) -> None:
-        """Refuse a study for another resource manager, or a directory of which Maestro makes two words."""
-        program_of(plan)
+        """Refuse a study for another resource manager, a directory of which Maestro makes two words, and what
+        Maestro itself refuses.
+        """
+        program, environment = program_of(plan)
+        programs.verify(program, plan.files[0], environment)
 
     def start(self, plan: RunPlan) -> Conductor:
         """Start ``maestro run`` in the foreground of a session of its own."""

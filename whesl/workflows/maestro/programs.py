@@ -17,6 +17,16 @@ from pathlib import Path
 from whesl.model.errors import UsageError
 
 _TIMEOUT = 60.0  # seconds to import Maestro and the bindings
+_REFUSED = 3
+_VERIFY = f"""\
+import sys
+from maestrowf.specification import YAMLSpecification
+try:
+    YAMLSpecification.load_specification(sys.argv[1])
+except Exception as error:
+    print(str(error).splitlines()[0] if str(error) else type(error).__name__)
+    sys.exit({_REFUSED})
+"""
 _SHEBANG = re.compile(r"#!\s*(\S*python[0-9.]*)\s*$")
 
 
@@ -55,6 +65,39 @@ def with_flux(environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
         hint="install cffi and ply (and maestrowf) for the Python that Flux's bindings are made for"
         " ('flux python --version'), and have that maestro first on PATH",
     )
+
+
+def verify(program: str, study: str, environment: Mapping[str, str]) -> None:
+    """Have a ``maestro`` read a study, as it does before anything else. What cannot be tried is left to it.
+
+    Args:
+        program: the ``maestro``.
+        study: the file.
+        environment: of the program.
+
+    Raises UsageError with Maestro's own words when it refuses the study.
+    """
+    interpreter = _interpreter(program)
+    if interpreter is None:
+        return
+    try:
+        result = subprocess.run(
+            [interpreter, "-c", _VERIFY, study],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    if result.returncode == _REFUSED:
+        raise UsageError(
+            f"Maestro refuses the study: {result.stdout.strip()}",
+            hint="`maestro run` says the same of it; see Maestro's own documentation of studies",
+        )
 
 
 def _programs(name: str, environment: Mapping[str, str]) -> Iterator[str]:
