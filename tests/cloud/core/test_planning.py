@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from whesl.cloud.core.records import (
     Processor,
     Profile,
     Schedule,
+    Stage,
     Window,
     Workflow,
 )
@@ -256,3 +258,22 @@ def test_a_cost_estimate_counts_instances_by_the_hour_and_what_leaves_the_cloud(
     assert priced.transfer == pytest.approx(60 * PRICES.leaving)
     assert cost.node_hours(made) == (0, 1)
     assert cost.estimate(flow, built(flow, [5.0], 1), PRICES).total == 0
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize(("seconds", "ends"), [(3200.0, True), (3300.0, False), (7200.0, False)])
+def test_nothing_is_planned_on_a_node_where_it_cannot_end(
+    seconds: float, ends: bool, checkpoints: bool
+) -> None:
+    # Tasks of two hours were planned into hours of the cluster, and none of them ended there.
+    long = Stage(name="a", tasks=4, seconds=seconds, checkpoints=checkpoints)
+    flow = Workflow(name="w", stages=(long, Stage(name="b", tasks=4, seconds=10.0)))
+    paces = stage_speed.paces(flow, complete(flow), PRICES, CLUSTER)
+    there, short = stage_speed.whole(paces)
+    assert (there.hpc is not None) is (ends or checkpoints) and short.hpc is not None
+    alone = tuple(msgspec.structs.replace(pace, cloud=None, platform=None) for pace in paces)
+    if ends or checkpoints:
+        assert stage_speed.whole(alone) == alone
+    else:
+        with pytest.raises(UsageError, match="a task of a takes longer"):
+            stage_speed.whole(alone)

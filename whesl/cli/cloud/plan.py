@@ -72,6 +72,7 @@ def plan(
 
     from whesl.cloud import plan_inputs as planning
     from whesl.cloud.core import plan_menu
+    from whesl.cloud.core.stage_speed import whole
     from whesl.cloud.input_errors import Refusals
 
     now = time.time()
@@ -87,9 +88,11 @@ def plan(
     )
     refusals.check()
     assert moments is not None and case is not None
+    case = msgspec.structs.replace(case, paces=whole(case.paces))
     offers = list(plan_menu.menu(case, moments, probability, courses=courses, seed=seed))
     if any(one.spot is not None for one in case.prices.platforms):
         spot = planning.on_spot(case, gpu=gpu_nodes)
+        spot = msgspec.structs.replace(spot, paces=whole(spot.paces))
         more = plan_menu.menu(spot, moments, probability, courses=courses, seed=seed)
         offers = [offer for pair in zip(offers, more, strict=True) for offer in pair]
         case = msgspec.structs.replace(case, notes=spot.notes)

@@ -98,6 +98,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
         processor: what it needs.
         input_bytes, output_bytes: of one task, in the mean.
         seconds: a task's mean run time where it is known; None for none.
+        checkpoints: whether a task that is broken off goes on where it was.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     input_bytes: float = 0.0
     output_bytes: float = 0.0
     seconds: float | None = None
+    checkpoints: bool = False
 
 
 class Workflow(msgspec.Struct, frozen=True, kw_only=True):

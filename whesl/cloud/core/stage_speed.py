@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.cloud.core.records import CLUSTER, Domain, Platform, PriceList, Processor, Profile, Stage, Workflow
+from whesl.cloud.core.records import (
+    CLUSTER,
+    HOUR,
+    Domain,
+    Platform,
+    PriceList,
+    Processor,
+    Profile,
+    Stage,
+    Workflow,
+)
 from whesl.model.errors import UsageError
 
 # A task takes no less, whatever was measured.
 SHORTEST = 0.1
+# A task is begun in a node's time only when so many times its usual length is left.
+SLACK = 1.1
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +102,30 @@ def paces(
             hint="a GPU stage needs a GPU platform in the prices, or a cluster whose nodes have GPUs",
         )
     return tuple(found)
+
+
+def whole(found: tuple[Pace, ...], request: float = HOUR) -> tuple[Pace, ...]:
+    """Return the speeds, without the cluster's for stages whose tasks end within no request for a node.
+
+    Args:
+        found: of the stages.
+        request: seconds of a request.
+
+    Raises:
+        UsageError: such stages that no instance can run either; all of them are named.
+    """
+    long = {
+        pace.number
+        for pace in found
+        if pace.hpc and SLACK * pace.hpc > request and not pace.stage.checkpoints
+    }
+    stuck = [found[at].stage.name for at in sorted(long) if found[at].cloud is None]
+    if stuck:
+        raise UsageError(
+            f"a task of {', '.join(stuck)} takes longer than a node is asked for, and no cloud takes it",
+            hint="checkpoints = true in its [[stage]]: a task that is broken off goes on where it was",
+        )
+    return tuple(msgspec.structs.replace(pace, hpc=None) if pace.number in long else pace for pace in found)
 
 
 def critical_path(found: tuple[Pace, ...]) -> tuple[float, tuple[str, ...]]:

@@ -11,6 +11,7 @@ from itertools import islice
 from whesl.cloud.core import task_preloading
 from whesl.cloud.core.records import Domain
 from whesl.cloud.core.scaler_events import StageTable
+from whesl.cloud.core.stage_speed import SLACK
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner.events_and_commands import Copy, Send
 from whesl.cloud.runner.messages import Assignment
@@ -20,8 +21,6 @@ from whesl.cloud.runner.transition_context import Context
 
 _UP = (ExecutorState.UP,)
 _EXPECTED = (ExecutorState.ASKED, ExecutorState.WAITING, ExecutorState.UP)
-# A task that takes a known time is not begun in an executor that ends before, unless nothing was begun there.
-_SLACK = 1.1
 
 
 class Queues:
@@ -165,7 +164,7 @@ class Queues:
         seconds = self._seconds(stage, executor.domain)
         if executor.domain is Domain.CLOUD or seconds is None or not executor.number:
             return True  # a cloud executor ends its task beyond its hour
-        return now + _SLACK * seconds < executor.ends
+        return now + SLACK * seconds < executor.ends
 
     def _give(self, executor: Executor, now: float) -> bool:
         """Give an executor a task of its stage; whether it has one, or one comes when its data are there."""

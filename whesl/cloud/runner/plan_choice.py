@@ -9,6 +9,7 @@ import msgspec
 from whesl.cloud.core import plan_menu, scaler
 from whesl.cloud.core.records import HOUR, Plan, Platform
 from whesl.cloud.core.scaler_events import ScalerState
+from whesl.cloud.core.stage_speed import whole
 from whesl.model.errors import UsageError
 
 
@@ -48,6 +49,15 @@ def choose(
     plan_menu.check(case, (deadline,))  # in the times of the user, not in those of longer hours
     times = HOUR / hour
     slow = slowed(case, hour)
+    # What could not end within a request for a node is not planned there.
+    slow = msgspec.structs.replace(slow, paces=whole(slow.paces))
+    case = msgspec.structs.replace(
+        case,
+        paces=tuple(
+            msgspec.structs.replace(pace, hpc=pace.hpc if other.hpc else None)
+            for pace, other in zip(case.paces, slow.paces, strict=True)
+        ),
+    )
     (offer,) = plan_menu.menu(
         slow, [case.start + (deadline - case.start) * times], probability, seed=seed, courses=courses
     )

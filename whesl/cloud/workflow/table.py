@@ -25,6 +25,7 @@ _COLUMNS = (
     "after_all",
     "processor",
     "seconds",
+    "checkpoints",
     "input",
     "output",
     "command",
@@ -44,6 +45,7 @@ class _Row(msgspec.Struct, kw_only=True):
     after_all: tuple[str, ...] = ()
     processor: Processor = Processor.CPU
     seconds: Annotated[float, msgspec.Meta(ge=0, le=_LONGEST)] | None = None
+    checkpoints: bool = False
     input: float | str = 0.0
     output: float | str = 0.0
     command: tuple[str, ...] = ()
@@ -188,6 +190,7 @@ def _workflow(name: str, rows: list[_Row], path: str) -> Workflow:
             input_bytes=size(row.input),
             output_bytes=size(row.output),
             seconds=row.seconds,
+            checkpoints=row.checkpoints,
         )
         for row in map(by_name.__getitem__, sequence)
     )
