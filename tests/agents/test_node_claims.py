@@ -57,7 +57,7 @@ def test_tasks_take_different_nodes_while_there_are_enough(tmp_path: Path) -> No
     assert chosen == ("n1", "n5")
     assert used == {"n1", "n2", "n3", "n4"}, "who shares a node can be told so"
     made.end("a")
-    assert made.claim("d", 1) == (("n2",), {"n1", "n3", "n4", "n5"})
+    assert made.claim("d", 1) == (("n2",), frozenset({"n1", "n3", "n4", "n5"}))
 
 
 def test_what_a_killed_task_has_claimed_is_free(tmp_path: Path) -> None:
