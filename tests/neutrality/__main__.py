@@ -8,10 +8,10 @@ import time
 from fnmatch import fnmatchcase
 
 from tests.neutrality import sites
-from tests.neutrality.cases import NAMED, brief, generated
+from tests.neutrality.cases import NAMED, brief, generated, smaller
 from tests.neutrality.judging import verdict
 from tests.neutrality.known import KNOWN
-from tests.neutrality.records import CONTROL, WAYS
+from tests.neutrality.records import CONTROL, WAYS, Case, Way
 from tests.neutrality.running import run_all, twins
 from whesl.workflows.wrapping_changes import page
 
@@ -45,16 +45,32 @@ def main() -> int:
         wanted = twins(pairs, site.manager)
         print(f"{len(pairs)} cases, {len(wanted)} runs", flush=True)
         found = run_all(site, wanted, chosen.at_once)
+        result = verdict(wanted, found, KNOWN)
+        failed = {name: text for name, text in result.new.items() if text}
+        for twin in wanted:
+            if (twin.case.name, twin.way.name) in failed and twin.case.name.startswith("seed-"):
+                least = shrunk(site, twin.case, twin.way, chosen.at_once)
+                print(f"{twin.case.name} [{twin.way.name}] differs for: {', '.join(least.features)}")
         if chosen.keep:
             input(f"{site.root} ")
-    result = verdict(wanted, found, KNOWN)
-    failed = {name: text for name, text in result.new.items() if text}
     for (case, way), text in failed.items():
         print(f"FAILED {case} [{way}]\n{text}")
     for one in result.mended:
         print(f"mended, to be taken out of tests/neutrality/known.py: {one}")
     print(f"{len(wanted)} runs, {len(failed)} differ, {time.monotonic() - began:.0f} s")
     return 1 if failed or result.mended else 0
+
+
+def shrunk(site: sites.Site, case: Case, way: Way, at_once: int) -> Case:
+    """Leave out features of a case, one after the other, as long as something still differs."""
+    while candidates := smaller(case):
+        wanted = twins([(one, way) for one in candidates], site.manager)
+        result = verdict(wanted, run_all(site, wanted, at_once), KNOWN)
+        still = [one for one in candidates if result.new.get((one.name, way.name))]
+        if not still:
+            break
+        case = still[0]
+    return case
 
 
 if __name__ == "__main__":

@@ -247,12 +247,13 @@ def _inside(path: str, place: Path) -> bool:
 
 def run_all(site: Site, wanted: Sequence[Twin], at_once: int = 16) -> dict[tuple[str, str], Outcome]:
     """Run all twins, so many at once, and return the outcomes by the names of case and way."""
+    first = len(list(site.root.iterdir()))
     rules = site.root.parent / "rules"
     rules.mkdir(exist_ok=True)
     for kind, text in RULES.items():
         (rules / f"{kind.value}.esl").write_text(text)
     waiting, working, over = (
-        deque(Run(site, twin, number) for number, twin in enumerate(wanted)),
+        deque(Run(site, twin, number) for number, twin in enumerate(wanted, first)),
         list[Run](),
         list[Run](),
     )
