@@ -19,6 +19,7 @@ from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes, attempt_signals
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
+from whesl.isolator.coordinator_link import CoordinatorLink
 from whesl.isolator.core import machine
 from whesl.isolator.core.events_and_commands import (
     AdoptAttempt,
@@ -26,9 +27,6 @@ from whesl.isolator.core.events_and_commands import (
     AttemptNotStarted,
     CollectEvidence,
     Command,
-    CoordinatorFound,
-    CoordinatorLost,
-    CoordinatorMessage,
     Detections,
     Event,
     Finish,
@@ -133,7 +131,7 @@ class Daemon:
         self._directory = directory
         self._job = job
         self._allocation = allocation
-        self._client = client
+        self._coordinator = CoordinatorLink(client, Left(directory))
         self._journal = journal_in_memory.opened(directory)
         self._records = Records(self._journal)
         self._told_trouble = ""
@@ -159,11 +157,9 @@ class Daemon:
         self._exit_seen = False
         self._unexplained = False  # it has ended, and what is heard meanwhile may say why
         self._alarm: float | None = None
-        self._connected = False
         self._snapshot_due = 0.0
         self._finish: Finish | None = None
         self._pending: deque[Event] = deque()
-        self._left = Left(directory)
         self._checkpoints = Checkpoints(job.setup.task.id, self._asker.tell, self._feed, self._signal)
         self._stoppage = Stoppage(time.monotonic())
         self._held_hangs = HeldHangs(self._nodes.suspension, self._observer)
@@ -174,8 +170,7 @@ class Daemon:
         own = (self._signals.fileno(), self._worker.fileno(), self._asker.fileno())
         if self._keeper is not None:
             own = (*own, *self._keeper.descriptors)
-        peers = self._client.sockets if self._client is not None else ()
-        self._descriptors.register((*own, *self._nodes.sockets, *peers))
+        self._descriptors.register((*own, *self._nodes.sockets, *self._coordinator.sockets))
         if self._lock is not None:
             self._lock.watch(self._signals.wake)
         self._take_up()
@@ -209,10 +204,7 @@ class Daemon:
         times += [time - wall + now for time in (self._alarm, looks) if time]
         deadlines = (self._nodes.next_deadline(now), self._manager_events.next_deadline(now))
         times += [time for time in deadlines if time is not None]
-        if self._client is not None:
-            times.append(self._client.next_deadline())
-        else:
-            times.append(self._left.next_deadline(now, paused=self._state.phase is Phase.PAUSED))
+        times.append(self._coordinator.next_deadline(now, paused=self._state.phase is Phase.PAUSED))
         if self._observer.changed:
             times.append(self._snapshot_due)
         times += [time for time in (self._held_hangs.deadline,) if time is not None]
@@ -236,6 +228,9 @@ class Daemon:
             self._held_hangs.stopped(gap, now)
             self._feed(Stopped(seconds=gap))
 
+    def _has_begun(self) -> bool:
+        return bool(self._state.attempt)
+
     def _followed(self) -> Attempt | None:
         """Return the attempt whose output is read as it comes; of one that is over the rest is not read."""
         over = self._exit_seen or self._unexplained or not self._state.judges_output
@@ -250,7 +245,9 @@ class Daemon:
             self._end_with_keeper()
         for signum, alone in self._signals.taken():
             self._feed(Signalled(signum=signum, alone=alone))
-        self._hear_coordinator()
+        paused = self._state.phase is Phase.PAUSED
+        for event in self._coordinator.heard(time.monotonic(), paused=paused, begun=self._has_begun):
+            self._feed(event)
         self._nodes.poll(time.monotonic())
         self._manager_events.poll(time.monotonic())
         self._look()
@@ -274,24 +271,6 @@ class Daemon:
         if attempt is not None:
             attempt_processes.end_at_once(self._state.token, attempt.pid)
         self._feed(JobEnded())
-
-    def _hear_coordinator(self) -> None:
-        if self._client is None:
-            waits = self._state.phase is Phase.PAUSED
-            for left in self._left.taken(time.monotonic(), paused=waits):
-                self._feed(CoordinatorMessage(message=left))
-            return
-        for message in self._client.receive():
-            self._feed(CoordinatorMessage(message=message))
-        self._client.tick()
-        connected = self._client.connected()
-        if connected != self._connected:
-            lost = self._connected
-            self._connected = connected
-            if lost:
-                self._feed(CoordinatorLost())
-            elif self._state.attempt:
-                self._feed(CoordinatorFound())
 
     def _look(self) -> None:
         """Read what the task has written; judge its end only after its last line."""
@@ -453,10 +432,6 @@ class Daemon:
         if state.recovery is not None and state.recovery.ordinal == command.ordinal:
             self._worker.submit(lambda: self._steps.run(state, command.index), self._feed)
 
-    def _send(self, command: Send) -> None:
-        if self._client is not None:
-            self._client.send(command.message)
-
     def _read_configuration(self, command: ReadConfiguration) -> None:
         from whesl.isolator.offline_configuration import read_configuration  # loaded by the few who need it
 
@@ -491,8 +466,7 @@ class Daemon:
         gives = shutdown.may_give_back(finish, observe=self._job.setup.observe)
         task = self._job.setup.task.id
         giving_back = Release(self._allocation, self._nodes.lost if gives else (), (task, remark))
-        if self._client is not None:
-            shutdown.part(self._client)
+        self._coordinator.part()
         shutdown.leave_result(self._directory, self._job, self._state, finish)
         giving_back.wait()
         letting_go.join(LETTING_GO)
@@ -510,7 +484,7 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     RaiseJobException: lambda daemon, command: daemon._manager_events.raise_on_job(command),
     **dict.fromkeys(COMMANDS, lambda daemon, command: daemon._checkpoints.perform(command)),
     RunStep: Daemon._step,
-    Send: Daemon._send,
+    Send: lambda daemon, command: daemon._coordinator.send(command.message),
     ReadConfiguration: Daemon._read_configuration,
     ForbidRequeue: lambda daemon, _: forbid_requeue.take_over(daemon._allocation),
     WriteReconfigure: lambda daemon, command: daemon._starter.write_reconfigure(command.configuration),
