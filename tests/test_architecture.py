@@ -20,7 +20,7 @@ PACKAGE = ROOT / "whesl"
 ALLOWED: dict[str, set[str]] = {
     "agents": {"detect", "locking", "model", "operations", "rjms", "wire"},
     "ckpt": {"locking", "model", "rjms", "wire"},
-    "client": {"coordinator", "isolator", "model", "report", "wire"},
+    "client": {"coordinator", "isolator", "locking", "model", "report", "wire"},
     "cloud": {"journal", "local", "locking", "model", "predict", "report", "rjms", "scheduling", "workflows"},
     "coordinator": {
         "detect",

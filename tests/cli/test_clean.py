@@ -15,8 +15,8 @@ import pytest
 
 from tests.waiting import until
 from whesl.cli.manage.clean import Found, choose, survey
-from whesl.isolator.task import ended_task_removal
-from whesl.isolator.task.ended_task_removal import Leftover, standing
+from whesl.client import ended_task_removal
+from whesl.client.ended_task_removal import Leftover, standing
 from whesl.isolator.task.taskdir import Result
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState

@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from tests.journals import rebuild_task
 from tests.waiting import until
+from whesl.agents import signal_delivery
 from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core import machine
 from whesl.isolator.core.events_and_commands import StartAttempt, Started
 from whesl.isolator.core.task_setup import Setup, split, token
-from whesl.isolator.launch import first_attempt, signal_delivery
+from whesl.isolator.launch import first_attempt
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir

@@ -14,15 +14,15 @@ import pytest
 from tests.isolator.conftest import make_setup
 from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import full_path
-from whesl.isolator.launch.job_leader_identity import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import lock_scope, takeover_lock
+from whesl.locking.job_leader_identity import gone
 from whesl.model import file_retry
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
 
-ASK = "from whesl.isolator.launch.job_leader_identity import leader; print(leader('7'))"
+ASK = "from whesl.locking.job_leader_identity import leader; print(leader('7'))"
 
 
 def led(job: str = "7") -> tuple[subprocess.Popen[str], str]:

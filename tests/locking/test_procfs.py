@@ -24,7 +24,7 @@ def test_a_process_that_is_gone_has_none() -> None:
 
 WITHOUT_DESCRIPTORS = """
 import os, resource, subprocess, sys
-from whesl.isolator.launch import job_leader_identity
+from whesl.locking import job_leader_identity
 from whesl.agents.fencing import attempt_processes as processes
 from whesl.locking import takeover_lock
 from whesl.local import process_lookup as virtual

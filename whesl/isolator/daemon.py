@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes, attempt_signals
+from whesl.agents.signal_delivery import ENDING
 from whesl.isolator import resume, shutdown
 from whesl.isolator.checkpointing import COMMANDS, Checkpoints
 from whesl.isolator.coordinator_link import CoordinatorLink
@@ -58,7 +59,6 @@ from whesl.isolator.core.state import Phase
 from whesl.isolator.event_loop_sources import Descriptors, Signals, Watched
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.isolator.launch.attempt_starter import Starter
-from whesl.isolator.launch.signal_delivery import ENDING
 from whesl.isolator.nodes.node_fencing import Nodes
 from whesl.isolator.observe.held_hangs import HeldHangs
 from whesl.isolator.observe.manager_events import ManagerEvents, matter

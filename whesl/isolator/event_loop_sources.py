@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import zmq
 
-from whesl.isolator.launch.signal_delivery import ALONE, ENDING, SIGNALS
+from whesl.agents.signal_delivery import ALONE, ENDING, SIGNALS
 from whesl.locking import procfs
 
 _MEANT = {signum: (int(signum), False) for signum in ENDING} | {

@@ -19,10 +19,10 @@ from rich.text import Text
 
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen, steady
+from whesl.client import ended_task_removal
+from whesl.client.ended_task_removal import Leftover
 from whesl.coordinator.client.journal_state import known_state
 from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
-from whesl.isolator.task import ended_task_removal
-from whesl.isolator.task.ended_task_removal import Leftover
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible

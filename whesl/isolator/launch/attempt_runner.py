@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from whesl.isolator.launch.signal_delivery import SIGNALS
+from whesl.agents.signal_delivery import SIGNALS
 from whesl.model import attempt_rlimit_mark, file_retry
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds

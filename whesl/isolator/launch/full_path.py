@@ -15,11 +15,11 @@ from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import allocation_share, first_attempt, keeper, setup_json, stale_lock
-from whesl.isolator.launch.job_leader_identity import gone
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.locking import takeover_lock
+from whesl.locking.job_leader_identity import gone
 from whesl.locking.takeover_lock import HeldError, Owner
 from whesl.model import decode_errors, file_retry
 from whesl.model import home as places

@@ -19,8 +19,9 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
-from whesl.isolator.launch import output_passthrough, signal_delivery
-from whesl.isolator.launch.signal_delivery import ENDING, SIGNALS
+from whesl.agents import signal_delivery
+from whesl.agents.signal_delivery import ENDING, SIGNALS
+from whesl.detect import output_passthrough
 from whesl.locking import procfs
 from whesl.model import file_retry
 

@@ -13,8 +13,8 @@ import time
 from types import SimpleNamespace
 
 from whesl.isolator.launch import attempt_runner, keeper, options
-from whesl.isolator.launch.job_leader_identity import leader
 from whesl.locking import procfs
+from whesl.locking.job_leader_identity import leader
 from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.rjms import cluster_environment, manager_table
