@@ -23,13 +23,11 @@ def call(directory: Path, *words: str) -> tuple[int, str]:
         (("--", "rules.esl"), "whesl exec -e rules.esl -- COMMAND ARGUMENTS"),
         (("./app", "--version"), "whesl exec -e rules.esl -- COMMAND ARGUMENTS"),
         (("--script", "nothere.sh"), "the script nothere.sh cannot be read: No such file or directory\n"),
-        (("--script", "latin1.sh"), "the script latin1.sh cannot be read: 'utf-8' codec"),
         (("--workflow", "a/b", "--", "true"), "--workflow a/b: a workflow's name has no slash"),
     ],
-    ids=["rules without -e", "rules alone", "its own options", "no script", "no UTF-8", "a slash"],
+    ids=["rules without -e", "rules alone", "its own options", "no script", "a slash"],
 )
 def test_slips(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
-    (tmp_path / "latin1.sh").write_bytes(b"echo M\xfcller\n")
     status, shown = call(tmp_path, *words)
     assert status == 2
     assert said in shown

@@ -229,8 +229,11 @@ def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> 
         task: the name.
         what: what that task does.
     """
-    known = old.command[old.script + 1 :] if old is not None and request.script is not None else ()
-    if old is None or (known or old.command, old.workdir) != (request.command, str(Path.cwd())):
+    content = setup_json.script_content(request.script) if request.script is not None else b""
+    same = old is not None and (
+        (old.command, 0) if request.script is None else (old.command[old.script + 1 :], old.checksum)
+    ) == (request.command, setup_json.checksum(content))
+    if old is None or not same or old.workdir != str(Path.cwd()):
         raise UsageError(
             f"a task {task} {what}, with another command or in another directory",
             hint="give each task a name of its own: --instance NAME, or another --step",

@@ -10,6 +10,7 @@ import select
 import stat
 import sys
 import time
+import zlib
 from types import SimpleNamespace
 
 from whesl.isolator.launch import attempt_runner, keeper, options
@@ -210,6 +211,11 @@ def _content(name: str) -> bytes:
         return file.read()
 
 
+def checksum(content: bytes) -> int:
+    """Return a number that tells a script from another one; 0 for none."""
+    return zlib.crc32(content)
+
+
 def given_script(directory: str) -> str:
     """Return where a script is kept that came by standard input.
 
@@ -322,6 +328,7 @@ def job(
         "setup": setup,
         "command": command,
         "script": place,
+        "checksum": checksum(content),
         "batch": bool(request.script_word),
         "workdir": os.getcwd(),  # noqa: PTH109
         "stdin": stdin,

@@ -44,7 +44,8 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run, as the caller wrote it, and how the isolator looks after it.
 
-    ``script`` says which word of the command is a script, by its number; 0 for none. ``batch``: the keeper
+    ``script`` says which word of the command is a script, by its number; 0 for none; ``checksum``
+    is that of its content where ``--script`` named it. ``batch``: the keeper
     stands for that script's interpreter, so that its death is the job's end. ``joined``: both streams go to
     one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``. ``inner``: whether
     tasks run by a Flux instance in the job (``whesl.rjms.flux.nested_allocation.MODES``). ``first``: the
@@ -55,6 +56,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     setup: Setup
     command: tuple[str, ...] = ()
     script: int = 0
+    checksum: int = 0
     batch: bool = False
     workdir: str = "/"
     stdin: str = ""
