@@ -1,8 +1,8 @@
 """How a wrapped script is told from others, and what it says of its task. Standard library only.
 
 A wrapped script is its user's own but for the interpreter in its first line, which is a small program of ours
-in a directory called ``DIRECTORY`` (docs/design/launch.md, "Wrapped scripts"). Where one interpreter serves
-many tasks, since a workflow manager writes the scripts, each script names its task in its last line.
+in a directory called ``DIRECTORY`` (docs/design/batch-scripts.md, "Wrapped scripts"). Where one interpreter
+serves many tasks, since a workflow manager writes the scripts, each script names its task in its last line.
 """
 
 from __future__ import annotations
