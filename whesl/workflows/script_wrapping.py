@@ -155,8 +155,10 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
     Raises UsageError where no kernel would find the program.
     """
     name, argument = interpreter(line, path)
+    base = name.rsplit("/", 1)[1]
     words = [
-        "#!/bin/sh",
+        # dash would drop the functions that bash exports; -p keeps bash from reading them, and BASH_ENV.
+        f"#!{name} -p" if base == "bash" else "#!/bin/sh",
         f"# Takes the place of {name} for a script that WHESL looks after.",
         _WAS + json.dumps(line if was is None else was),
         *((_SOURCE + json.dumps(call.source),) if call.source else ()),
@@ -165,7 +167,6 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
     ]
     text = "\n".join(words) + "\n"
     digest = hashlib.sha256(os.fsencode(text)).hexdigest()[:10]
-    base = name.rsplit("/", 1)[1]
     behind = len(os.fsencode(f" {argument}")) if argument else 0
     tried = []
     for directory in (place, os.path.expanduser(_SHORT)):  # noqa: PTH111 - a string

@@ -133,6 +133,21 @@ def with_shims(path: str | None, shims: str, *, flux: bool = False) -> dict[str,
     return {"PATH": f"{shims}:{guard}:{rest}", "WHESL_PYTHON": sys.executable}
 
 
+def with_odd_variables(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a command that sees all variables, also those that the runner's shell does not pass on.
+
+    dash drops variables whose names are none in a shell, such as the functions that bash exports
+    (``BASH_FUNC_module%%``, by which many sites offer ``module``); env(1) sets any.
+    """
+    odd = [
+        f"{name}={value}"
+        for name, value in environment.items()
+        if not (name.isascii() and name.isidentifier())
+    ]
+    # env takes a word with an equals sign for one more variable.
+    return ("/usr/bin/env", *odd, *command) if odd and "=" not in command[0] else tuple(command)
+
+
 def start(
     command: Sequence[str],
     *,
@@ -159,6 +174,7 @@ def start(
     """
     # Where the site's hard limit is lower than any mark, the shell leaves the limit as it is.
     mark = str(attempt_rlimit_mark.in_kib(environment[TOKEN_VARIABLE]))
+    words = with_odd_variables(command, environment)
     opened: list[int] = []
     try:
         # The attempt's own files are private; those that the caller named are as the caller would make them.
@@ -182,7 +198,7 @@ def start(
         # It raises only what came before the shell was there.
         return file_retry.retried(
             lambda: subprocess.Popen(
-                ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, _TRAPPED, _OWN_SESSION, *command],
+                ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, _TRAPPED, _OWN_SESSION, *words],
                 stdin=source,
                 stdout=out,
                 stderr=err,

@@ -479,6 +479,7 @@ def append_only(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
+    procfs.drop_coerced_locale()
     status = Keeper(**json.loads(sys.argv[1])).run()
     sys.stderr.flush()
     # The caller waits, and there is nothing for the interpreter to take down.
