@@ -34,11 +34,6 @@ KNOWN: tuple[Known, ...] = (
         reason="a signal to all processes comes twice",
     ),
     Known(
-        cases=("*export-none*", "*export-some*"),
-        aspects=("env:*:BASH_FUNC_*", "env:*:LC_CTYPE"),
-        reason="dash drops variables that hold a shell's functions, and Python sets one of its own",
-    ),
-    Known(
         cases=("*name-bytes*",),
         aspects=("submitted", "file:*", "job:*", "step:*", "env:*"),
         reason="a name that is not UTF-8 ends with a traceback",
