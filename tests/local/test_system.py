@@ -262,8 +262,16 @@ def test_a_node_gives_its_jobs_no_more_room_than_it_has(make_bed: MakeBed, tmp_p
     assert "File too large" in (tmp_path / "err").read_text()
 
 
-def test_a_job_begins_with_no_signal_ignored(bed: Bed, tmp_path: Path) -> None:
-    """A limit of storage is the one reason to ignore SIGXFSZ; it was ignored on all clusters."""
+def test_a_job_begins_with_no_signal_ignored(make_bed: MakeBed, tmp_path: Path) -> None:
+    """A limit of storage is the one reason to ignore SIGXFSZ; it was ignored on all clusters.
+
+    Jobs of a cluster that was started where a signal was ignored, as by nohup, ignored it too.
+    """
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        bed = make_bed(1)
+    finally:
+        signal.signal(signal.SIGHUP, before)
     bed.ended(
         bed.submit(tmp_path, "grep SigIgn /proc/self/status; srun grep SigIgn /proc/self/status", "-o", "out")
     )

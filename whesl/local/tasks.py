@@ -329,7 +329,13 @@ def _start(
     token = env.get(TOKEN, "")
     mark = (attempt_rlimit_mark.of_token(token), hard) if token and hard == resource.RLIM_INFINITY else None
     limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
-    ignored = (signal.SIGPIPE,) if limited else (signal.SIGPIPE, signal.SIGXFSZ)
+    kept = (signal.SIGXFSZ,) if limited else ()
+    # Also what was ignored where the cluster was started, as SIGINT is for a shell's background processes.
+    ignored = [
+        number
+        for number in signal.valid_signals()
+        if number not in kept and signal.getsignal(number) is signal.SIG_IGN
+    ]
     for number in ignored:
         signal.signal(number, signal.SIG_DFL)
     try:
