@@ -17,6 +17,11 @@ KNOWN: tuple[Known, ...] = (
         reason="the second requeue of a script's own is refused",
     ),
     Known(
+        cases=("node-lost",),
+        aspects=("messages:*",),
+        reason="Slurm says of the agents' step, too, that it ends for a lost node",
+    ),
+    Known(
         cases=("node-lost*",),
         ways=("exec*", "observe*"),
         aspects=("*",),

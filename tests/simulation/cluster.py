@@ -91,6 +91,7 @@ class Cluster(CoordinatorsScheduler):
         self.nodes_by_name = {
             f"n{number}": Node(f"n{number}", world.host(number + 1)) for number in range(size)
         }
+        self.called_down: set[str] = set()  # at any time
         self.all_jobs: dict[str, Job] = {}
         self._waiting: list[Job] = []
         self._chance = world.chance("scheduler")
@@ -206,6 +207,7 @@ class Cluster(CoordinatorsScheduler):
         job = node.job
         if node.cut and node.alive and job is not None and job.nodes[0] != node.name:
             self.world.note("scheduler", f"{node.name} is down, as far as can be seen")
+            self.called_down.add(node.name)
             job.site.node_said_down(node.name)
 
     def _heal(self, node: Node) -> None:
@@ -222,6 +224,7 @@ class Cluster(CoordinatorsScheduler):
 
     def _say_down(self, node: Node) -> None:
         node.said = True
+        self.called_down.add(node.name)
         self.world.note("scheduler", f"{node.name} is down")
         job = node.job
         if job is None or job.state is not JobState.RUNNING:

@@ -148,6 +148,12 @@ class Watch:
                 return f"recovery {recovery.id} is open"
         return f"jobs are to be cancelled: {state.cancels}" if state.cancels else ""
 
+    def _lost_a_node(self, reason: str) -> bool:
+        """Whether a task has failed for nodes that the scheduler has really called down, with status 0."""
+        names, said, _ = reason.partition(" lost while it ran, and its command ended with status 0")
+        nodes = names.removesuffix(" was").removesuffix(" were").split(", ")
+        return bool(said) and self._system.cluster.called_down.issuperset(nodes)
+
     def check_end(self) -> None:
         """The world has come to rest: what does the coordinator know, and is it so?"""
         system = self._system
@@ -168,6 +174,8 @@ class Watch:
             if job.state in (JobState.TIMEOUT, JobState.CANCELLED) and over:
                 continue  # its node died when all was done but the goodbye: its manager sees that
             good = job.state is JobState.COMPLETED and job.exit_code == 0
+            if good and entry.state is TaskState.FAILED and self._lost_a_node(entry.reason):
+                continue  # the job outlives losses by its user's own wish, and ends as its script does
             if (entry.state in _GOOD) != good and not entry.cancelled:
                 raise InvariantError(
                     "no task lost",
@@ -178,6 +186,8 @@ class Watch:
                 continue  # its disk was full to the end
             audit = self.audit(site, site.files)
             ended = audit.ended
+            if good and ended is not None and self._lost_a_node(ended.get("reason", "")):
+                continue  # its isolator could not tell the coordinator, which knows the job's end alone
             if good and (ended is None or ended["state"] not in ("completed", "skipped")):
                 raise InvariantError("no task lost", f"{site.id}: its job says success, its isolator {ended}")
             for ordinal in audit.escalated:

@@ -91,7 +91,9 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     def write(self) -> None:
         """Write it where it has to stand, unless it stands there. Raises OSError."""
         path = Path(self.path)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parents[2].mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (path.parents[1], path.parent):  # what mkdir(parents=True) makes has another mode
+            directory.mkdir(mode=0o700, exist_ok=True)
         file_retry.replace(path, os.fsencode(self.text), mode=0o700)
 
 
@@ -128,6 +130,10 @@ def interpreter(text: str, path: str) -> tuple[str, str]:
         raise UsageError(
             f"{path} is no batch script: its first line has to name an interpreter ('#!/bin/sh')"
         )
+    if "\0" in first:
+        raise UsageError(f"{path} is no batch script: its first line has a byte of zeros, as no text has")
+    if words[0].endswith("/"):
+        raise UsageError(f"{path} is no batch script: its first line names a directory, {words[0]}")
     if not words[0].startswith("/"):
         raise UsageError(
             f"{path}: the interpreter {words[0]} has no whole path; which one it is depends on"

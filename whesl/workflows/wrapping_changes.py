@@ -69,6 +69,14 @@ CHANGES = (
         script=r"\b(?:head|cat|sed|awk|grep)\b.*\$\{?(?:0|BASH_SOURCE)\b",
     ),
     Change(
+        name="process-name",
+        what="`ps -o comm` names the script's process by its interpreter (`bash`), not by the script.",
+        when="In `whesl run`; some `/etc/profile.d/modules.sh` choose a shell by that name.",
+        why="WHESL starts the interpreter itself, since the script's first line names WHESL.",
+        aspects=("env:*:BASH_FUNC__module_raw*",),
+        script=r"\bps\b.*\bcomm\b|/proc/(?:\$\$|self)/comm\b",
+    ),
+    Change(
         name="session",
         what="The script leads a session of its own.",
         when="Always.",
