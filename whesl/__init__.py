@@ -22,6 +22,22 @@ def prefer_own_modules() -> None:
     sys.path[:] = places + last
 
 
+def drop_coerced_locale() -> None:
+    """Take ``LC_CTYPE`` out of the environment where this interpreter has put it there itself (PEP 538).
+
+    What this process starts is to see the variables that its user has set, and no others.
+    """
+    if os.environ.get("LC_CTYPE") not in ("C.UTF-8", "C.utf8", "UTF-8"):
+        return
+    try:
+        with open("/proc/self/environ", "rb") as file:  # noqa: PTH123  # pathlib takes 5 ms
+            given = file.read()  # as it was when the interpreter began
+    except OSError:
+        return
+    if b"\0LC_CTYPE=" not in b"\0" + given:
+        del os.environ["LC_CTYPE"]
+
+
 def _is_current(place: str) -> bool:
     try:
         return place in ("", os.getcwd())  # noqa: PTH109
@@ -32,3 +48,4 @@ def _is_current(place: str) -> bool:
 # While a module of this package is looked for by `-m`, argv has no other name for it.
 if sys.argv[:1] == ["-m"] or os.path.basename(sys.argv[0] if sys.argv else "") == "whesl":  # noqa: PTH119
     prefer_own_modules()
+    drop_coerced_locale()

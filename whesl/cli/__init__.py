@@ -47,9 +47,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     Args:
         arguments: what follows the program's name; None for the process's own.
     """
-    from whesl.locking import procfs
-
-    procfs.drop_coerced_locale()
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["exec"]:
         from whesl.cli.launch import fast_exec

@@ -12,7 +12,7 @@ from whesl.isolator.daemon import Daemon
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.lock_lost import LockLostError
 from whesl.isolator.task.taskdir import Job, TaskDir
-from whesl.locking import procfs, takeover_lock
+from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import HeldError
 from whesl.locking.takeover_watch import Guard
 from whesl.model import decode_errors, file_retry
@@ -55,7 +55,6 @@ def main(arguments: list[str]) -> int:
         arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, when it is held for us;
             ``--keeper`` and the number of the process that has started this one.
     """
-    procfs.drop_coerced_locale()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.raiseExceptions = False  # a line that the log's file system does not take is no event
     try:

@@ -16,17 +16,6 @@ _TRIES = 20
 _PAUSE = 0.01  # seconds
 
 
-def drop_coerced_locale() -> None:
-    """Take ``LC_CTYPE`` out of the environment where this interpreter has put it there itself (PEP 538).
-
-    What this process starts is to see the variables that its user has set, and no others.
-    """
-    if os.environ.get("LC_CTYPE") in ("C.UTF-8", "C.utf8", "UTF-8"):
-        given = content("/proc/self/environ")  # as it was when the interpreter began
-        if given is not None and b"\0LC_CTYPE=" not in b"\0" + given:
-            del os.environ["LC_CTYPE"]
-
-
 def content(path: str) -> bytes | None:
     """Return a file of a process, None when there is no such process or it is another user's.
 

@@ -39,7 +39,7 @@ def environments(bed: SlurmBed, place: Path) -> dict[str, dict[str, str]]:
 
 
 def test_each_element_is_a_job_of_its_own(slurm_bed: Make, tmp_path: Path) -> None:
-    bed = slurm_bed(nodes=3)
+    bed = slurm_bed(nodes=3, settings={"JobRequeue": "0"})
     started = environments(bed, tmp_path)
     scheduler = SlurmScheduler(bed.environment)
     inside = {name: SlurmAllocation(environment) for name, environment in started.items()}

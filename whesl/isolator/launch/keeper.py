@@ -19,6 +19,7 @@ import time
 
 if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
+from whesl import drop_coerced_locale
 from whesl.agents import signal_delivery
 from whesl.agents.signal_delivery import ENDING, SIGNALS
 from whesl.detect import output_passthrough
@@ -479,7 +480,7 @@ def append_only(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    procfs.drop_coerced_locale()
+    drop_coerced_locale()
     status = Keeper(**json.loads(sys.argv[1])).run()
     sys.stderr.flush()
     # The caller waits, and there is nothing for the interpreter to take down.
