@@ -13,7 +13,6 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from whesl.esl.detections.node import NodeDetection
 from whesl.esl.spec import Entity, ExceptionSpec, Operation, RecoveryStep, ResourceKind, Spec
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import UsageError
@@ -180,7 +179,7 @@ def needs_spares(exception: ExceptionSpec) -> bool:
 
 def keeps_nodes(exception: ExceptionSpec) -> bool:
     """Whether an exception is about lost nodes, or its recovery changes the nodes of the job."""
-    return any(isinstance(detection, NodeDetection) for detection in exception.detections) or any(
+    return any(detection.of_nodes for detection in exception.detections) or any(
         step.resource == ResourceKind.NODE for step in exception.steps
     )
 

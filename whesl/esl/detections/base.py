@@ -97,6 +97,7 @@ class Kind(Record, frozen=True, kw_only=True):
     timed: ClassVar[bool] = False  # its patterns put a timer back
     sign_of_life: ClassVar[bool] = False  # and that is all that they do
     hears_manager: ClassVar[bool] = False  # it waits for exceptions of the resource manager
+    of_nodes: ClassVar[bool] = False  # it waits for nodes that are lost
 
     if TYPE_CHECKING:  # each record has it as its last field
 

@@ -29,6 +29,7 @@ class NodeDetection(Kind, frozen=True, kw_only=True, tag="node"):
 
     alternatives = ("node",)
     written = ("NODE DOWN or NODE DRAINED",)
+    of_nodes = True
 
     condition: NodeCondition
     span: Span
