@@ -140,7 +140,8 @@ def test_the_isolator_finds_it_and_starts_nothing(
 
 _CALLER = """\
 import os, signal, subprocess, sys
-from whesl.isolator.launch import keeper, signal_delivery
+from whesl.agents import signal_delivery
+from whesl.isolator.launch import keeper
 def masks():
     status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True).stdout
     return [line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
