@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 GRANTED_SPARES = "WHESL_GRANTED_SPARES"
 # The task's job whose resource manager may run it again by itself, until its isolator has been heard.
 REQUEUE_ALLOWED = "WHESL_REQUEUE_ALLOWED"
-# The job outlives the loss of a node since rules may act on it.
-KEEPS_NODES = "WHESL_KEEPS_NODES"
 
 
 def granted(spares: int, workflow: str, step: str) -> str:

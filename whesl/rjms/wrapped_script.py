@@ -18,7 +18,7 @@ DIRECTORY = "@whesl"
 OPTION = "--script-word"
 # Tabs, since the line may be read without a shell's rules; names with a tab in them are refused.
 TASK = "#WHESL\t"
-# Says that the rules act on lost nodes, so that the job is to keep the others.
+# Says that the job outlives the loss of a node, since the rules act on lost nodes.
 KEEPS = "WHESL_KEEPS_NODES"
 # What may stand among the words of such a line as a variable; the script is to see the numbers that it asked
 # for.

@@ -19,7 +19,8 @@ from whesl.locking.job_leader_identity import leader
 from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.rjms import cluster_environment, manager_table
-from whesl.rjms.granted_spares_and_requeue import KEEPS_NODES, requeue_allowed, spares_granted
+from whesl.rjms.granted_spares_and_requeue import requeue_allowed, spares_granted
+from whesl.rjms.wrapped_script import KEEPS
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "use_own_node": request.own_node,
         "restarts": given.restart_count,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
-        "kept": bool(os.environ.get(KEEPS_NODES)),
+        "kept": bool(os.environ.get(KEEPS)),
         "heterogeneous": heterogeneous,
         "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
