@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "detect": {"esl", "model"},
     "diagnose": {"detect", "esl", "model"},
-    "doctor": {"coordinator", "local", "locking", "model", "rjms", "wire"},
+    "doctor": {"coordinator", "esl", "local", "locking", "model", "operations", "rjms", "wire", "workflows"},
     "esl": {"model"},
     "experiments": {"cloud", "lab", "model", "placement", "predict", "workflows"},
     "isolator": {

@@ -14,7 +14,7 @@ from tests.esl.corpus import DETECT, RECOVER
 from tests.esl.test_command import call
 from whesl import esl
 from whesl.cli.launch.run import _register
-from whesl.cli.rules.surroundings import Surroundings
+from whesl.doctor.rules_on_this_host import Surroundings
 from whesl.esl.path_expansion import expanded
 from whesl.esl.spec import Spec
 from whesl.model.workflow import Task, Workflow

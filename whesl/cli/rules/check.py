@@ -107,7 +107,7 @@ def _with_surroundings(
     result: Result, file: Path, workflow: Workflow | None, workspace: Path | None, spares: int | None
 ) -> Result:
     """Add warnings of what does not fit this host: else the first failure would find out."""
-    from whesl.cli.rules.surroundings import Surroundings
+    from whesl.doctor.rules_on_this_host import Surroundings
 
     if result.spec is None:
         return result
