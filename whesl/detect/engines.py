@@ -40,7 +40,9 @@ else:
 SOUND = "hyperscan==0.7.21"  # the last one whose library finds everything
 Found = tuple[int, int, list[int]]  # a line's start and end in the block, and its patterns in order
 
-_HIT_BUDGET = 512  # reports from one block before it is halved; a report costs 0.3 us, `x.*` gives one a byte
+# Reports from one block before it is halved: a report costs 0.3 us, and `x.*` gives one a byte.
+_HIT_BUDGET = 512
+_BYTES_A_HIT = 64  # of a large block, whose scan costs more than so many reports
 _SMALL = 4096  # a block of this size with a match is judged line by line
 # Patterns, and a line that ends in the third of them, where Vectorscan 5.4.12 (hyperscan 0.7.23 to 0.9.1)
 # does not find it: so with one in ten thousand lines of random words. 5.4.11 finds all of them.
@@ -132,10 +134,11 @@ class Hyperscan(Engine):
 
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
         places: list[int] = []
+        budget = max(_HIT_BUDGET, (end - begin) // _BYTES_A_HIT)
 
         def report(_id: int, _from: int, to: int, _flags: int, _context: object) -> bool:
             places.append(begin + to)
-            return len(places) >= _HIT_BUDGET
+            return len(places) >= budget
 
         try:
             self._blocks.scan(text[begin:end], match_event_handler=report)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
+from enum import Enum, auto
 
 from whesl.diagnose.labels import clean
 
 KEPT = 1 << 20  # bytes of the end of a file
+_LONGEST = 400  # characters of a line that may be a step
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _STEP = re.compile(
     r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
     r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep"
@@ -69,11 +72,31 @@ class Tail:
 
     def progress(self) -> Iterator[tuple[int, int | None]]:
         """Yield the lines that tell of steady work, with the rank that prints them."""
+        kinds: dict[str, _Kind] = {}  # by what lines are without their digits: most lines are of a few kinds
         for number, content in self.lines():
-            if len(content) < 400 and _looks(content):
-                cleaned = clean(content)
-                if is_progress(cleaned.text):
-                    yield number, cleaned.rank
+            key = content.translate(_NO_DIGITS)
+            kind = kinds.get(key)
+            if kind is None:
+                kind = kinds[key] = _kind(content)
+            if kind is not _Kind.OTHER:
+                yield number, clean(content).rank if kind is _Kind.STEP_OF_RANK else None
+
+
+class _Kind(Enum):
+    """What a line tells of the work."""
+
+    OTHER = auto()
+    STEP = auto()
+    STEP_OF_RANK = auto()
+
+
+def _kind(content: str) -> _Kind:
+    if len(content) >= _LONGEST or not _looks(content):
+        return _Kind.OTHER
+    cleaned = clean(content)
+    if not is_progress(cleaned.text):
+        return _Kind.OTHER
+    return _Kind.STEP if cleaned.rank is None else _Kind.STEP_OF_RANK
 
 
 def _looks(content: str) -> bool:

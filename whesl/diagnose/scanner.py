@@ -16,13 +16,13 @@ from whesl.diagnose.labels import COLOUR, Cleaned, clean, is_warning
 from whesl.diagnose.needles import ignores_case, needles
 from whesl.diagnose.progress import Tail
 from whesl.diagnose.records import Entry, Finding, Observed, Progress
+from whesl.diagnose.storms import Storms
 from whesl.diagnose.vocabulary import Role
 from whesl.esl.detections.base import Pattern
 
 LONGEST = 1 << 20  # bytes of a line; what is longer is looked at in pieces
 _FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and of the end
-_FORMS = 20_000  # forms of lines that are remembered
-_DIGITS = b"0123456789"
+_PIECE = 128 << 10  # bytes that are searched at once
 _TEXT = 2000  # characters of a line that are kept
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
@@ -93,8 +93,8 @@ class Scanner:
     def __init__(self, knowledge: Knowledge, endings: Knowledge) -> None:
         self._knowledge = knowledge
         self._endings = endings
-        self._forms: Counter[bytes] = Counter()
-        self._entries_of: dict[bytes, tuple[str, ...]] = {}
+        self._storms = Storms()
+        self._ending_storms = Storms()
         self._first: dict[tuple[str, bool], list[Finding]] = {}
         self._last: dict[str, deque[Finding]] = {}
         self._counts: Counter[str] = Counter()
@@ -135,7 +135,7 @@ class Scanner:
         self._lines.append(self._line - 1)
         self._tails.append(self._tail)
         for text, line in self._tail.blocks():
-            self._search(self._endings, text, line)
+            self._pieces(self._endings, self._ending_storms, text, line)
 
     def observed(self) -> Observed:
         """Return what was found in all files."""
@@ -151,7 +151,7 @@ class Scanner:
         return Observed(
             findings=tuple(findings[key] for key in sorted(findings)),
             progress=tuple(progress),
-            counts=dict(self._counts),
+            counts=dict(self._counts + self._storms.counts + self._ending_storms.counts),
             last_lines=tuple(self._lines),
         )
 
@@ -164,36 +164,42 @@ class Scanner:
             text = COLOUR.sub(b"", text)
         if not text.endswith(b"\n"):
             text += b"\n"
-        newlines = text.count(b"\n")
         self._tail.add(text, self._line)
-        self._search(self._knowledge, text, self._line)
-        self._line += newlines
+        self._line = self._pieces(self._knowledge, self._storms, text, self._line)
 
-    def _search(self, knowledge: Knowledge, text: bytes, first: int) -> None:
-        """Look for messages in whole lines.
+    def _pieces(self, knowledge: Knowledge, storms: Storms, text: bytes, line: int) -> int:
+        """Look for messages in whole lines, piece by piece: one may tell of a storm in the next.
 
         Args:
             knowledge: what to look for.
+            storms: the lines that need not be judged any more.
             text: the lines.
-            first: the number of the first.
+            line: the number of the first.
+
+        Returns:
+            the number of the line behind the last.
         """
+        at = 0
+        while at < len(text):
+            end = text.rfind(b"\n", at, at + _PIECE) + 1 or text.index(b"\n", at) + 1
+            piece = text[at:end]
+            self._search(knowledge, storms, storms.take_out(piece), line)
+            line += piece.count(b"\n")
+            at = end
+        return line
+
+    def _search(self, knowledge: Knowledge, storms: Storms, text: bytes, first: int) -> None:
         shown = text.replace(b"\r", b"\n") if b"\r" in text else text
         at, line = 0, first
         for start, stop, found in knowledge.scan.lines(shown, 0, len(shown)):
             line += text.count(b"\n", at, start)
             at = start
             content = shown[start:stop]
-            # A storm is lines of one form: when enough of them are kept, they are counted.
-            form = content[:_TEXT].translate(None, _DIGITS)
-            if self._forms[form] >= _FIRST:
-                self._counts.update(self._entries_of.get(form, ()))
+            if storms.holds(content, found):
                 continue
             previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
             names = self._judge(knowledge, _decoded(content), line, found, _decoded(previous[-_TEXT:]))
-            if len(self._forms) >= _FORMS:
-                self._forms.clear()
-            self._forms[form] += 1
-            self._entries_of[form] = names
+            storms.judged(content, found, names)
 
     def _judge(
         self, knowledge: Knowledge, text: str, line: int, needles: Iterable[int], previous: str

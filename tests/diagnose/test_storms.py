@@ -1,0 +1,61 @@
+"""Lines of one form are judged until enough told the same; all others are judged, and keep their numbers."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from whesl.diagnose.diagnosing import scanner
+from whesl.diagnose.storms import ENOUGH, Storms
+
+LOST = "[rank{rank}]: RuntimeError: Connection closed by peer [10.0.0.{host}]:{port}"
+CAUSE = "[rank7]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."
+
+
+def _observed(lines: list[str], piece: int) -> tuple[list[tuple[str, int]], dict[str, int]]:
+    reader = scanner()
+    reader.begin("log")
+    data = ("\n".join(lines) + "\n").encode()
+    for at in range(0, len(data), piece):
+        reader.feed(data[at : at + piece])
+    reader.finish()
+    found = reader.observed()
+    return [(finding.entry.name, finding.line) for finding in found.findings], dict(found.counts)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rare_line_in_a_storm_is_found_at_its_number_and_every_line_counts(seed: int) -> None:
+    rng = random.Random(seed)
+    lines = [
+        LOST.format(rank=rng.randrange(64), host=rng.randrange(256), port=rng.randrange(65536))
+        for _ in range(rng.randrange(8000, 12000))
+    ]
+    places = sorted(rng.sample(range(len(lines)), 5))
+    for place in places:
+        lines[place] = CAUSE
+    findings, counts = _observed(lines, rng.choice([1000, 50_000, 10_000_000]))
+    causes = [line for name, line in findings if "oom" in name or "memory" in name]
+    assert causes == [place + 1 for place in places]
+    (symptom,) = {name for name, line in findings if line - 1 not in places}
+    assert counts[symptom] == len(lines) - len(places)
+
+
+def test_lines_that_differ_in_words_are_a_storm_too() -> None:
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefghij", k=8)) for _ in range(7000)]
+    lines = [f"[rank1]: RuntimeError: Connection closed by peer {word}" for word in words]
+    _, counts = _observed(lines, 1 << 20)
+    assert max(counts.values()) == len(words)
+
+
+def test_what_is_taken_out_leaves_its_break() -> None:
+    storms = Storms()
+    line = b"rank 12 lost node0a7"
+    for _ in range(ENOUGH):
+        assert not storms.holds(line, (1,))
+        storms.judged(line, (1,), ("lost",))
+    assert storms.holds(line, (1,))
+    text = b"rank 3 lost node99\nother\nrank 4 lost node1 for good\nrank 5 lost nodeff8\nrank 6 lost node7"
+    assert storms.take_out(text + b"\n") == b"\nother\nrank 4 lost node1 for good\n\n\n"
+    assert storms.counts == {"lost": 4}

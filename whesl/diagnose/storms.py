@@ -1,0 +1,96 @@
+"""Lines that fill a log: judged until enough of them told the same, then counted.
+
+A line's form is what is left of it without its numbers, decimal or hexadecimal. Lines of a form that was
+judged often enough are taken out of a whole block in one pass. A storm whose lines differ in words too is told
+by its needles: where thousands of lines with the same ones told the same, the next one does too. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+ENOUGH = 200  # lines of a form that are judged one by one
+_SAME = 5000  # lines with the same needles that have to tell the same, one after another
+_MOST = 16  # forms that are taken out at a time
+_RARE = 500  # a form with fewer than one line in so many is not worth its pass over a block
+_LONGEST = 2000  # bytes of a line that has a form
+_REMEMBERED = 20_000  # forms
+_NUMBER = re.compile(rb"[0-9A-Fa-f]*[0-9][0-9A-Fa-f]*")
+
+Names = tuple[str, ...]  # of what a line told
+
+
+class Storms:
+    """Tells which lines need not be judged any more, and counts them."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._forms: Counter[bytes] = Counter()
+        self._names: dict[bytes, Names] = {}
+        self._removed: dict[bytes, re.Pattern[bytes]] = {}
+        self._alike: dict[Sequence[int], tuple[Names, int]] = {}
+
+    def holds(self, line: bytes, needles: Sequence[int]) -> bool:
+        """Whether a line is one of a storm, and counted by this call.
+
+        Args:
+            line: without its break.
+            needles: numbers of the texts that were found in it.
+        """
+        form = _form(line)
+        if self._forms[form] >= ENOUGH:
+            if len(self._removed) < _MOST and len(line) <= _LONGEST:
+                self._removed.setdefault(form, _expression(line))
+            self.counts.update(self._names[form])
+            return True
+        names, times = self._alike.get(tuple(needles), ((), 0))
+        if times >= _SAME:
+            self.counts.update(names)
+            return True
+        return False
+
+    def judged(self, line: bytes, needles: Sequence[int], names: Names) -> None:
+        """Keep what a line told.
+
+        Args:
+            line, needles: as for ``holds``.
+            names: of what was found in it.
+        """
+        if len(self._forms) >= _REMEMBERED:
+            self._forms.clear()
+            self._removed.clear()
+        form = _form(line)
+        self._forms[form] += 1
+        self._names[form] = names
+        before, times = self._alike.get(tuple(needles), (names, 0))
+        self._alike[tuple(needles)] = (names, times + 1 if names == before else 1)
+
+    def take_out(self, text: bytes) -> bytes:
+        """Return whole lines, those of storms emptied and counted; each line keeps its number.
+
+        Args:
+            text: the lines, with a break behind the last.
+        """
+        if not self._removed:
+            return text
+        lines = text.count(b"\n")
+        text = b"\n" + text
+        for form, expression in list(self._removed.items()):
+            text, count = expression.subn(b"\n", text)
+            for name in self._names[form] if count else ():
+                self.counts[name] += count
+            if count * _RARE < lines:
+                del self._removed[form]
+        return text[1:]
+
+
+def _form(line: bytes) -> bytes:
+    return _NUMBER.sub(b"#", line[:_LONGEST])
+
+
+def _expression(line: bytes) -> re.Pattern[bytes]:
+    """Return what finds all lines of a line's form; each begins behind the break of the line before."""
+    texts = map(re.escape, _NUMBER.split(line))
+    return re.compile(rb"\n" + rb"[0-9A-Fa-f]+".join(texts) + rb"(?=\n)")
