@@ -1,7 +1,7 @@
 """Lines that fill a log: judged until enough of them told the same, then counted.
 
 A line's form is what is left of it without its numbers, decimal or hexadecimal. Lines of a form that was
-judged often enough are taken out of a whole block in one pass. A storm whose lines differ in words too is told
+judged often enough are taken out of a whole block in one pass. A storm whose lines differ in words is told
 by its needles: where thousands of lines with the same ones told the same, the next one does too. Pure.
 """
 
