@@ -13,9 +13,10 @@ import pytest
 
 from tests.waiting import until
 from whesl.agents.fencing import attempt_processes
+from whesl.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
 from whesl.isolator.launch import attempt_runner, keeper
 from whesl.isolator.launch.attempt_runner import RUNNER, STATUS_PENDING
-from whesl.isolator.launch.keeper import LOOK_FIRST, LOOK_LONGEST, Keeper
+from whesl.isolator.launch.keeper import Keeper
 
 
 class Pauses(threading.Event):
@@ -46,21 +47,10 @@ def test_looks_become_rare_while_nothing_is_printed(tmp_path: Path) -> None:
             with output.open("ab") as file:
                 file.write(b"again\n")
 
-    keeper = Keeper(
-        str(tmp_path),
-        "python",
-        "claim",
-        os.getpid(),
-        child=False,
-        runner=0,
-        copy=["stdout"],
-        summary="",
-        quiet=False,
-    )
-    pauses = keeper._over = Pauses(20, prints)
+    pauses = Pauses(20, prints)
     read, write = os.pipe()
     try:
-        keeper._copy("stdout", write)
+        copy(str(tmp_path), "stdout", write, pauses)
         os.close(write)
         assert os.read(read, 100) == b"begun\nagain\n"
     finally:

@@ -3,6 +3,9 @@
 A program may write its log anew and move it into place, with all of its old lines in it. Such a file is
 another one, and yet nothing of its beginning is new. It is recognised by the first bytes that were read of
 the old one, and by the last.
+
+Of a file that other tasks append to as well, only the task's own bytes are there for whoever reads it here
+(``shared_output``): offsets and sizes count those alone.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import os
 import stat
 from dataclasses import dataclass
 
+from whesl.detect.shared_output import Foreign
 from whesl.model import file_retry
 
 HEAD = 1024  # bytes
@@ -36,6 +40,7 @@ class FollowedFile:
 
     handle: int
     identity: tuple[int, int]  # device, inode
+    foreign: Foreign
     watch: int | None = None
     offset: int = 0
     _head: bytes = b""
@@ -46,11 +51,44 @@ class FollowedFile:
         known = self.known(offset)
         self.offset, self._head, self._mark = offset, known.head, known.mark
 
+    def own(self, offset: int) -> int:
+        """Return how many of the file's first ``offset`` bytes are the task's own. Raises OSError."""
+        return offset - sum(max(0, min(end, offset) - begin) for begin, end in self._pieces())
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        """Return where other tasks' bytes are; of a file that was truncated, nothing is known."""
+        pieces = self.foreign.pieces()
+        return pieces if not pieces or pieces[-1][1] <= os.fstat(self.handle).st_size else []
+
+    def _bytes(self, size: int, offset: int) -> bytes:
+        """Return the task's own bytes from an offset on, at most ``size``."""
+        place = offset
+        for begin, end in self._pieces() if self.foreign.present() else ():
+            if begin > place:
+                break
+            place += end - begin
+        data = os.pread(self.handle, size, place)
+        # Asked after reading: by now it is known whose all of that is.
+        if not self.foreign.present():
+            return data
+        own = bytearray()
+        while data:
+            last = place + len(data)
+            for begin, end in self._pieces():
+                if begin < last and end > place:
+                    own += data[: max(begin - place, 0)]
+                    data = data[max(end - place, 0) :]
+                    place = min(end, last)
+            own += data
+            place = last
+            data = os.pread(self.handle, size - len(own), place)
+        return bytes(own)
+
     def known(self, offset: int) -> Known:
         """Return what the file shows of itself up to ``offset``."""
         head, start = min(HEAD, offset), max(0, offset - MARK)
         try:
-            return Known(offset, os.pread(self.handle, head, 0), os.pread(self.handle, offset - start, start))
+            return Known(offset, self._bytes(head, 0), self._bytes(offset - start, start))
         except OSError:
             return Known(offset)  # unreadable now: known again by its inode alone
 
@@ -61,13 +99,15 @@ class FollowedFile:
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, at most ``size``."""
-        data = os.pread(self.handle, size, self.offset)
+        data = self._bytes(size, self.offset)
         self.skip(len(data), data[-MARK:])
         return data
 
     def peek(self, room: memoryview) -> int:
         """Read what is next and return how many bytes it is, -1 when ``read`` has to look; take nothing."""
         mark = bytearray(len(self._mark))
+        if self.foreign.present():
+            return -1
         try:
             count = os.preadv(self.handle, (mark, room), self.offset - len(mark)) - len(mark)
         except OSError:
@@ -83,7 +123,8 @@ class FollowedFile:
 
     def size(self) -> int:
         """Return how long it is."""
-        return os.fstat(self.handle).st_size
+        size = os.fstat(self.handle).st_size
+        return self.own(size) if self.foreign.present() else size
 
     def written_anew(self) -> bool:
         """Whether what was read of it is not its beginning any more, as after a truncation.
@@ -93,7 +134,7 @@ class FollowedFile:
         if not self.offset:
             return False
         try:
-            return self.size() < self.offset or os.pread(self.handle, len(self._head), 0) != self._head
+            return self.size() < self.offset or self._bytes(len(self._head), 0) != self._head
         except OSError:
             return False
 
@@ -117,4 +158,4 @@ def open_file(path: str) -> FollowedFile:
         handle = os.open(f"/proc/self/fd/{place}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     finally:
         file_retry.close(place)
-    return FollowedFile(handle=handle, identity=(seen.st_dev, seen.st_ino))
+    return FollowedFile(handle=handle, identity=(seen.st_dev, seen.st_ino), foreign=Foreign(seen))

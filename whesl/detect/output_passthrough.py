@@ -3,16 +3,93 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 
+from whesl.detect.shared_output import Appended
 from whesl.model import file_retry
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import threading
+    from collections.abc import Callable, Iterator
 
 _BLOCK = 1 << 20
+# Between two looks for output, seconds: while it comes, and the longest while none does. Each is some calls
+# to a file system that thousands of tasks may share.
+LOOK_FIRST = 0.02
+LOOK_LONGEST = 0.25
+
+
+def copy(
+    directory: str,
+    name: str,
+    out: int,
+    over: threading.Event,
+    idle: Callable[[], None] = lambda: None,
+    *,
+    common: bool = False,
+    patient: bool = True,
+) -> None:
+    """Copy the output of a task's attempts through, in order, until the task is over and all is copied.
+
+    Args:
+        directory: the task's.
+        name: of the stream: ``stdout`` or ``stderr``.
+        out: the descriptor to write to.
+        over: set when no more will be printed.
+        idle: called now and then while nothing is printed.
+        common: whether ``out`` is a file that other tasks append to as well. It gets whole lines, and the
+            beginning of one only when the rest does not come.
+        patient: wait where another process copies this stream to such a file; else leave it to that.
+    """
+    copied = Copied(f"{directory}/copied-{name}")
+    if common and not copied.hold(patient=patient):
+        return
+    number, offset = copied.position()
+    pause = LOOK_FIRST
+    appended = None
+    while True:
+        before = number, offset
+        ending = over.is_set()
+        following = again = False
+        try:
+            if common and appended is None:
+                appended = Appended(out)
+            following = file_retry.exists(f"{directory}/attempt-{number + 1}")
+            whole = not (ending or following or pause == LOOK_LONGEST)
+            for block in blocks(f"{directory}/attempt-{number}/{name}", offset):
+                end = len(block)
+                if appended is not None and (whole or end == _BLOCK):
+                    end = block.rfind(b"\n") + 1 or (end if end == _BLOCK else 0)
+                view = memoryview(block)[:end]
+                while view:
+                    written = appended.append(view) if appended is not None else pass_on(view, out)
+                    if not written:
+                        return  # the reader is gone: the task goes on, its output is in the files
+                    view = view[written:]
+                    offset += written
+                    copied.note(number, offset)
+                if end < len(block):
+                    again = len(block) == _BLOCK
+                    break
+        except OSError:
+            # The files cannot be reached, and that has lasted: looked at again while the task runs.
+            following = again = False
+        if again:
+            continue
+        if following:
+            number, offset = number + 1, 0
+        elif ending:
+            break
+        else:
+            pause = LOOK_FIRST if (number, offset) != before else min(pause * 2, LOOK_LONGEST)
+            if pause == LOOK_LONGEST:
+                idle()  # nothing is printed meanwhile
+            over.wait(pause)
+    if appended is not None:
+        appended.close()
 
 
 def blocks(path: str, offset: int) -> Iterator[bytes]:
@@ -65,6 +142,21 @@ class Copied:
         self._path = path
         self._place = -1
 
+    def hold(self, *, patient: bool) -> bool:
+        """Let nobody else copy as long as this process lives; False when another one does.
+
+        Args:
+            patient: wait until no other one does.
+        """
+        try:
+            self._open()
+            fcntl.flock(self._place, fcntl.LOCK_EX | (0 if patient else fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass  # without locks, two that copy the same are as good as it gets
+        return True
+
     def position(self) -> tuple[int, int]:
         """Return attempt and offset."""
         words: list[bytes] = []
@@ -75,10 +167,13 @@ class Copied:
     def note(self, number: int, offset: int) -> None:
         """Write them down; where that fails for the moment, the next ones are."""
         try:
-            if self._place < 0:
-                self._place = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._open()
             os.pwrite(self._place, b"%d %d          \n" % (number, offset), 0)
         except OSError:
             if self._place >= 0:
                 file_retry.close(self._place)
                 self._place = -1
+
+    def _open(self) -> None:
+        if self._place < 0:
+            self._place = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)

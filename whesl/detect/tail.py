@@ -122,10 +122,11 @@ class Tailer:
         """Return a descriptor that becomes readable when something happened; None when all is polled."""
         return None if self._inotify is None else int(self._inotify.fileno())
 
-    def follow(self, path: str, offset: int | None = 0) -> int:
+    def follow(self, path: str, offset: int | None = 0, *, own: bool = False) -> int:
         """Follow a path from ``offset`` bytes on (None: from its present end) and return where that is.
 
-        It is 0 for a file that is not there yet, or is shorter than ``offset``.
+        It is 0 for a file that is not there yet, or is shorter than ``offset``. ``own``: as everywhere else
+        here, the offset counts the task's own bytes alone, of a file that other tasks append to as well.
         """
         before = self._followed.get(path)
         last = before.files[-1] if before is not None and before.files else None
@@ -140,6 +141,8 @@ class Tailer:
             followed.known = known
             return 0
         size = file.size()
+        if offset and not own:
+            offset = file.own(offset)
         if offset is None or offset <= size:
             file.begin(size if offset is None else offset)
         return file.offset
@@ -354,6 +357,7 @@ class Tailer:
                 chunks = self._read_on(followed, size)
         except OSError as error:
             followed.problem = _said(error)
+            followed.more = isinstance(error, BlockingIOError)  # its table is written: at once again
             if error.errno == errno.ESTALE:
                 # The server has removed the file behind our back: whatever is at the path comes next.
                 self._drop(followed)

@@ -344,7 +344,7 @@ class Watch:
         if known is not None and patterns == known.matcher.patterns:
             known.sources = sources
             return
-        begin = self._tailer.follow(path, offset)
+        begin = self._tailer.follow(path, offset, own=known is not None)
         only_last = self.detectors.only_last()
         self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, only_last)
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whesl.isolator import shutdown
 from whesl.isolator.daemon import Daemon
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.lock_lost import LockLostError
@@ -93,6 +94,7 @@ def _look_after(arguments: list[str]) -> int:
         try:
             keeper = int(arguments[arguments.index("--keeper") + 1]) if "--keeper" in arguments else 0
             finish = Daemon(directory, job, allocation, _client(job), guard, keeper).run()
+            shutdown.part_from_output(directory, job)
         finally:
             if isinstance(allocation, Closing):
                 allocation.close()

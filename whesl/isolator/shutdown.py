@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from whesl.detect import output_passthrough, shared_output
 from whesl.isolator.core.events_and_commands import Finish
 from whesl.isolator.core.machine import EXIT_NOT_STARTED
 from whesl.isolator.core.recovery.escalation_to_coordinator import EXIT_TEMPORARY
@@ -168,6 +172,30 @@ def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> 
         LOG.error("the result could not be written: %s", error)
         return
     disk_reserve.release(directory.path)
+
+
+def part_from_output(directory: TaskDir, job: Job) -> None:
+    """Let the files go that the task has in common with others; where its keeper was killed, copy the rest.
+
+    Args:
+        directory, job: the task's.
+    """
+    over = threading.Event()
+    over.set()
+    for name, stream in (("stdout", job.stdout), ("stderr", job.stderr)):
+        if stream.path:
+            shared_output.forget(stream.path)
+        if not stream.common or (job.joined and name == "stderr"):
+            continue
+        try:
+            out = file_retry.retried(
+                partial(os.open, stream.common, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            )
+        except OSError as error:
+            LOG.error("the end of the output was not copied to %s: %s", stream.common, error)
+            continue
+        output_passthrough.copy(str(directory.path), name, out, over, common=True, patient=False)
+        file_retry.close(out)
 
 
 def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:

@@ -28,7 +28,7 @@ from whesl.model import file_retry
 
 TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any, NoReturn
 
 RESTARTS = 5
@@ -36,10 +36,6 @@ RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # the isolator's status when another one has taken its task over
-# Between two looks for output, seconds: while it comes, and the longest while none does. Each is some calls
-# to a file system that thousands of tasks may share.
-LOOK_FIRST = 0.02
-LOOK_LONGEST = 0.25
 # A file called random.py in the task's directory is the task's, and no module of WHESL (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
@@ -55,6 +51,7 @@ class Keeper:
         child: whether that is a child of this process (else this keeper attached to it).
         runner: the runner of a first attempt that this process has started; 0 for none.
         copy: the streams (``stdout``, ``stderr``) whose files are copied through to the keeper's.
+        common: those of them that go to a file that other tasks append to as well.
         in_job: whether this is part of a resource manager's job, which that ends itself.
         summary: where the isolator's summary is shown at the end: "stderr", a file's path, "" for nowhere.
         quiet: say nothing.
@@ -72,6 +69,7 @@ class Keeper:
         copy: list[str],
         summary: str,
         quiet: bool,
+        common: Sequence[str] = (),
         in_job: bool = False,
     ) -> None:
         self._directory = task_dir
@@ -96,10 +94,8 @@ class Keeper:
         self._witnesses: signal_delivery.Witnesses | None = None
         self._first_runner = runner
         self._over = threading.Event()
-        self._copiers = [
-            threading.Thread(target=self._copy, args=(name, 1 if name == "stdout" else 2), daemon=True)
-            for name in copy
-        ]
+        self._told = 0  # which pause
+        self._copiers = [self._copier(name, common=name in common) for name in copy]
 
     def run(self) -> int:
         """Wait until the task is over and return its exit status."""
@@ -168,7 +164,7 @@ class Keeper:
         self._ending = []
         gone = False
         while not gone:
-            for descriptor, _ in poller.poll(LOOK_FIRST * 1000 if self._held else None):
+            for descriptor, _ in poller.poll(output_passthrough.LOOK_FIRST * 1000 if self._held else None):
                 if descriptor == pidfd:
                     gone = True
                     continue
@@ -309,52 +305,22 @@ class Keeper:
         os.close(runner)
         return True
 
-    # Copying through ------------------------------------------------------------------------------------
+    def _copier(self, name: str, *, common: bool) -> threading.Thread:
+        """Return what copies a stream through; a slow reader stops only that."""
+        teller = self._summary == "stderr" and name == self._teller
+        idle = self._tell_paused if teller else lambda: None
+        streams = (self._directory, name, 1 if name == "stdout" else 2, self._over, idle)
+        settings = {"common": common}
+        return threading.Thread(target=output_passthrough.copy, args=streams, kwargs=settings, daemon=True)
 
-    def _copy(self, name: str, out: int) -> None:
-        """Copy the attempts' files to the keeper's stream, in order; a slow reader stops only this thread."""
-        copied = output_passthrough.Copied(f"{self._directory}/copied-{name}")
-        number, offset = copied.position()
-        told = 0
-        pause = LOOK_FIRST
-        while True:
-            before = number, offset
-            over = self._over.is_set()
-            try:
-                following = file_retry.exists(f"{self._directory}/attempt-{number + 1}")
-                for block in output_passthrough.blocks(f"{self._directory}/attempt-{number}/{name}", offset):
-                    view = memoryview(block)
-                    while view:
-                        written = output_passthrough.pass_on(view, out)
-                        if not written:
-                            return  # the reader is gone: the task goes on, its output is in the files
-                        view = view[written:]
-                        offset += written
-                        copied.note(number, offset)
-            except OSError:
-                # The files cannot be reached, and that has lasted: looked at again while the task runs.
-                following = False
-            if following:
-                number, offset = number + 1, 0
-            elif over:
-                return
-            else:
-                pause = LOOK_FIRST if (number, offset) != before else min(pause * 2, LOOK_LONGEST)
-                if pause == LOOK_LONGEST and self._summary == "stderr" and name == self._teller:
-                    told = self._tell_paused(told)  # nothing is printed meanwhile
-                self._over.wait(pause)
-
-    def _tell_paused(self, told: int) -> int:
-        """Show why and that the task is paused, once; return which pause was told."""
-        try:
-            with open(f"{self._directory}/paused") as file:  # noqa: PTH123
-                when = os.fstat(file.fileno()).st_mtime_ns
-                if when != told:
-                    sys.stderr.write(file.read())
-                    sys.stderr.flush()
-                return when
-        except OSError:
-            return told
+    def _tell_paused(self) -> None:
+        """Show why and that the task is paused, once."""
+        with contextlib.suppress(OSError), open(f"{self._directory}/paused") as file:  # noqa: PTH123
+            when = os.fstat(file.fileno()).st_mtime_ns
+            if when != self._told:
+                sys.stderr.write(file.read())
+                sys.stderr.flush()
+            self._told = when
 
 
 def _runner(directory: str) -> int:

@@ -13,6 +13,7 @@ import time
 import zlib
 from types import SimpleNamespace
 
+from whesl.detect import shared_output
 from whesl.isolator.launch import attempt_runner, keeper, options
 from whesl.locking import procfs
 from whesl.locking.job_leader_identity import leader
@@ -276,18 +277,22 @@ def _keep() -> None:
 def streams() -> dict[str, Any]:
     """Find out where our output goes, as in the JSON of a ``Job``.
 
-    A regular file is the task's own from now on.
+    A regular file is the task's own from now on, but for one that another task writes to already.
     """
-    paths = [_regular(descriptor) for descriptor in (1, 2)]
-    for descriptor, path in zip((1, 2), paths, strict=True):
+    first, second = (os.fstat(descriptor) for descriptor in (1, 2))
+    joined = (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+    found: dict[str, Any] = {"joined": joined}
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        path = _regular(descriptor)
         if path:
             keeper.append_only(descriptor)
-    first, second = (os.fstat(descriptor) for descriptor in (1, 2))
-    return {
-        "stdout": {"path": paths[0]},
-        "stderr": {"path": paths[1]},
-        "joined": (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino),
-    }
+        if joined and "stdout" in found:
+            found[name] = found["stdout"]
+        elif path and not shared_output.take(path, os.environ):
+            found[name] = {"path": "", "common": path}
+        else:
+            found[name] = {"path": path}
+    return found
 
 
 def passed_on(request: Request, streams: dict[str, Any], *, in_job: bool) -> dict[str, Any]:
@@ -295,9 +300,10 @@ def passed_on(request: Request, streams: dict[str, Any], *, in_job: bool) -> dic
     copied = ("stdout",) if streams["joined"] else ("stdout", "stderr")
     wanted = request.summary if request.summary is not None else os.isatty(2)
     # A regular file is the task's own: what was asked for stands beside it.
-    file = streams["stderr"]["path"]
+    file = streams["stderr"]["path"] or streams["stderr"].get("common")
     return {
         "copy": [name for name in copied if not streams[name]["path"]],
+        "common": [name for name in copied if streams[name].get("common")],
         "summary": (f"{file}{SUMMARY}" if file else "stderr") if wanted and not request.quiet else "",
         "quiet": request.quiet,
         "in_job": in_job,

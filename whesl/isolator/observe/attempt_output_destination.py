@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -196,21 +195,23 @@ def _ends(outputs: Outputs, begun: Mapping[str, int], own: str, size: int) -> li
 
 
 def _end(path: str, begin: int, size: int) -> list[str]:
+    from whesl.detect.followed_file import UnfitError, open_file  # only here, as in ``_matches``
+
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
+        file = open_file(path)
+    except (OSError, UnfitError):
         return []
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return []
-        begin = begin if begin <= status.st_size else 0  # emptied meanwhile
-        place = max(begin, status.st_size - size)
-        content = os.pread(descriptor, size, place)
+        length = file.size()
+        begin = file.own(begin)
+        begin = begin if begin <= length else 0  # emptied meanwhile
+        place = max(begin, length - size)
+        file.begin(place)
+        content = file.read(size)
     except OSError:
         return []
     finally:
-        os.close(descriptor)
+        file_retry.close(file.handle)
     lines = content.decode("utf-8", "replace").split("\n")
     if place > begin and len(lines) > 1:
         del lines[0]  # its beginning is missing

@@ -25,10 +25,12 @@ class TaskDirError(WheslError):
 class Stream(msgspec.Struct, frozen=True):
     """Where an output stream goes. ``path`` is the caller's own file; empty: a file of each attempt.
 
-    What goes to an attempt's file is copied through to the caller by the keeper.
+    What goes to an attempt's file is copied through to the caller by the keeper. ``common``: the caller's
+    file where that is one that other tasks write to as well (``detect/shared_output.py``).
     """
 
     path: str = ""
+    common: str = ""
 
 
 class First(msgspec.Struct, frozen=True, kw_only=True):
