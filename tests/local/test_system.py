@@ -265,7 +265,9 @@ def test_a_node_gives_its_jobs_no_more_room_than_it_has(make_bed: MakeBed, tmp_p
 def test_a_job_begins_with_no_signal_ignored(make_bed: MakeBed, tmp_path: Path) -> None:
     """A limit of storage is the one reason to ignore SIGXFSZ; it was ignored on all clusters.
 
-    Jobs of a cluster that was started where a signal was ignored, as by nohup, ignored it too.
+    Jobs of a cluster that was started where a signal was ignored, as by nohup, ignored it too. Signals
+    32 and 33 belong to the C library: no program can set them, and what posix_spawn starts, as make does,
+    ignores them.
     """
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -275,7 +277,8 @@ def test_a_job_begins_with_no_signal_ignored(make_bed: MakeBed, tmp_path: Path) 
     bed.ended(
         bed.submit(tmp_path, "grep SigIgn /proc/self/status; srun grep SigIgn /proc/self/status", "-o", "out")
     )
-    assert (tmp_path / "out").read_text() == "SigIgn:\t0000000000000000\n" * 2
+    masks = [int(line.removeprefix("SigIgn:"), 16) for line in (tmp_path / "out").read_text().splitlines()]
+    assert [mask & ~(3 << 31) for mask in masks] == [0, 0]
 
 
 def test_two_clusters_side_by_side(bed: Bed, make_bed: MakeBed, tmp_path: Path) -> None:
