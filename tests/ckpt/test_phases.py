@@ -105,6 +105,13 @@ class Nodes:
     def whole(self) -> list[int]:
         return [found.epoch for found in manifest.whole(self.directory)]
 
+    def released(self, node: int) -> int:
+        """Return the last checkpoint of which a node's ranks know that it is over."""
+        sheet = Page(page_of(self.name, "alone", NODES[node]), self.directory)
+        number = sheet.get(rank_page.RELEASED)
+        sheet.close(remove=False)
+        return number
+
     def order(self, number: int) -> list[int]:
         """Return the ranks in the order in which they wrote a checkpoint."""
         folder = self.directory / str(number)
@@ -307,14 +314,15 @@ def test_the_coordinator_is_killed_in_each_phase(nodes: Nodes, phase: str) -> No
 
 def test_a_rank_that_does_not_write_is_told_of_and_given_up(tmp_path: Path, stack: ExitStack) -> None:
     """All ranks had waited for an hour, and only its node was named."""
-    nodes = _nodes(tmp_path, tmp_path / "kept", stack, "--arrival", "3")
+    nodes = _nodes(tmp_path, tmp_path / "kept", stack, "--arrival", "5")
     nodes.hold(1)
     nodes.say("request")
-    why = "n1: rank 1: it was let to write, and has neither written nor committed for 3 s"
+    why = "n1: rank 1: it was let to write, and has neither written nor committed for 5 s"
     nodes.wait(lambda: f"checkpoint 1 was given up: {why}" in nodes.said())
-    assert "still writing after 3 s: rank 1 on n1" in nodes.said() and nodes.whole() == []
+    assert "still writing after 5 s: rank 1 on n1" in nodes.said() and nodes.whole() == []
     # What the others have written is freed at once.
     assert [file.name for file in (nodes.directory / "1").iterdir()] == [manifest.BEGUN]
+    nodes.wait(lambda: nodes.released(1) == 1)  # until its agent has heard so, it commits as the others do
     # The others go on, and the rank once its write has returned: what it commits then is in no checkpoint.
     nodes.let(1)
     nodes.wait(lambda: "rank 1 wrote" in nodes.said())

@@ -208,13 +208,14 @@ class Agent:
         unwritten = [
             slot for slot in ranks if not (slot.state is SlotState.COMMITTED and slot.epoch == epoch)
         ]
+        # First: where the agent itself comes late, a rank is slow and given up in one look.
+        if self._writing is not None and (slow := self._writing.slow(unwritten, time.monotonic())):
+            seconds = self._writing.arrival
+            self._send(Slow(node=self._node, epoch=epoch, ranks=slow, seconds=seconds))
         if self._writing is not None and (why := self._writing.trouble(unwritten, time.monotonic())):
             self._told = epoch
             self._send(CommitFailed(node=self._node, epoch=epoch, why=why))
             return
-        if self._writing is not None and (slow := self._writing.slow(unwritten, time.monotonic())):
-            seconds = self._writing.arrival
-            self._send(Slow(node=self._node, epoch=epoch, ranks=slow, seconds=seconds))
         for slot in ranks:
             failed = slot.state is SlotState.FAILED and slot.epoch == epoch
             late = slot.polls < sheet.get(rank_page.TARGET) and time.monotonic() > self._arrived_by

@@ -359,9 +359,9 @@ class Service:
         self._last = time.monotonic()
         self._ended = {"number": release.epoch, "whole": release.complete, "why": release.why}
         if not release.complete:
-            self._log(f"checkpoint {release.epoch} was given up: {release.why}")
             with suppress(OSError):  # it is tried again when the next one begins
                 manifest.clear(self._directory, release.epoch)
+            self._log(f"checkpoint {release.epoch} was given up: {release.why}")
             return
         self._log(f"checkpoint {release.epoch} is complete")
         self._whole.insert(0, release.epoch)
