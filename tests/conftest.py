@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ compile_choice.in_plain_python = lambda: None
 # Set by ``make test-flux``: no test of Flux may be skipped.
 NEED_FLUX = "WHESL_NEED_FLUX"
 GROUP = re.compile(r"@[^]@]*$")  # what pytest-xdist adds to the name of a test
+USED = pytest.StashKey[float]()  # seconds of a processor when a test began
 # Where tests that failed are named, one in a line: as soon as each has, and of a run that came to its end.
 FAILING = Path(__file__).resolve().parent.parent / "build" / "failing"
 FAILED = Path(__file__).resolve().parent.parent / "build" / "failed"
@@ -63,6 +65,7 @@ SHARED = {
     "tests/lab/readers/test_swf": "logs",
     "tests/lab/readers/test_site": "logs",
     "tests/site/flux/test_advice": "advice",
+    "tests/site/test_at_risk": "advice",
     "tests/site/test_core": "advice",
     "tests/site/test_lookup": "advice",
     "tests/predict/test_ffp": "events",
@@ -98,6 +101,26 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> object:
     """Give a test as many times its limit as the machine is busy when it begins."""
     longer = settings._replace(timeout=settings.timeout * limits.factor())
     return pytest_timeout.pytest_timeout_set_timer(item, longer)
+
+
+def _processor() -> float:
+    """Return the seconds of a processor that this process has used, and programs that it has waited for."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Note when a test begins what was used so far."""
+    item.stash[USED] = _processor()
+    yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Write into ``build/tests.xml`` how long a test had a processor, without daemons that go on."""
+    yield
+    item.user_properties.append(("processor", f"{_processor() - item.stash[USED]:.2f}"))
 
 
 def first_group(groups: dict[str, str], item: pytest.Item) -> str:

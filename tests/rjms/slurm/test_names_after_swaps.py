@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 
+# What srun says where the step before has not quite ended.
+WAITED = re.compile(r"srun: .*(?:temporarily disabled, retrying|Step created for|still disabled).*\n")
 # Not in the order of slurm.conf, and with other words: Slurm sorts them by words, then by numbers.
 CONFIGURED = ("n10", "b2", "n9", "n12", "a-login1")
 ALLOCATION = ("a-login1", "b2", "n9", "n10", "n12")
@@ -90,7 +93,8 @@ def run(bed: SlurmBed, directory: Path, swaps: Iterable[str], ways: Mapping[str,
     place = (f"--nodelist={','.join(ALLOCATION)}", f"--nodes={len(ALLOCATION)}", "--exclusive")
     job = bed.submit("#!/bin/bash\n" + "\n".join(lines), *place, f"--output={directory}/out")
     assert bed.wait_job(job, "COMPLETED", "FAILED", timeout=120) == "COMPLETED"
-    return dict(line.split("\t") for line in (directory / "out").read_text().splitlines())
+    lines = WAITED.sub("", (directory / "out").read_text()).splitlines()
+    return dict(line.split("\t") for line in lines)
 
 
 def names(swap: str) -> list[str]:
