@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 
 from tests.neutrality.composing import features_of, fits
-from tests.neutrality.options import CALLS, EACH, EXITS_AS_INDEX, HET_RANKS, OPTIONS, RANKS
+from tests.neutrality.options import CALLS, EACH, EXITS_AS_INDEX, FLUX_OPTIONS, HET_RANKS, OPTIONS, RANKS
 from tests.neutrality.outside import OUTSIDE
 from tests.neutrality.records import Case, Feature, Kind
 from tests.neutrality.scripts import BODIES, ENDS, INTERPRETERS
@@ -15,7 +15,7 @@ from tests.neutrality.scripts import BODIES, ENDS, INTERPRETERS
 FEATURES = {
     feature.name: feature
     for feature in (
-        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *OUTSIDE, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
+        *INTERPRETERS, *BODIES, *ENDS, *OPTIONS, *CALLS, *FLUX_OPTIONS, *OUTSIDE, RANKS, HET_RANKS, EACH, EXITS_AS_INDEX
     )
 }  # fmt: skip
 # Which texts an option, an interpreter or an end is seen by.
@@ -28,7 +28,7 @@ _BY_OPTION = {
     "hetjob": ("het-ranks",), "packjob": ("het-ranks",),
     "nodes": ("facts", "ranks"), "ntasks": ("facts", "ranks"), "cpus": ("facts", "ranks"),
     "short": ("facts", "ranks"), "distribution": ("facts", "ranks"), "call-nodes": ("facts", "ranks"),
-    "output": ("says",), "chdir": ("facts", "where"), "input": ("standard-input",),
+    "flux-nodes": ("facts", "flux-ranks"), "flux-output": ("says",), "output": ("says",), "chdir": ("facts", "where"), "input": ("standard-input",),
 }  # fmt: skip
 _MORE = (
     ("sh", "where"), ("dash", "message-lines"), ("sh", "syntax-error"), ("zsh", "exit-3"), ("csh", "exit-3"),
@@ -83,29 +83,37 @@ _BRIEF = {
         (*_TEXTS, "srun-environment", "own-sbatch", "message-lines", "reads-itself", "utf-8", "data-behind-end"),
         ("sh", "facts", "where", "message-lines", "syntax-error"), ("bash-l", "export-none", "facts", "ranks"),
         ("bash-x", "strict", "trap-exit", "exit-3"), ("zsh", "zsh-facts", "exit-3"), ("csh", "csh-facts", "exit-3"),
-        ("python", "python-facts", "python-traceback"), ("perl", "perl-facts"), ("errexit-stops",), ("nounset-stops",),
+        ("python", "python-facts", "python-traceback"), ("export-some", "facts", "errexit-stops"),
         ("trap-exit", "exec-command"), ("background-left", "wait-n", "coproc"), ("redirects-itself", "exit-75"),
-        ("carriage-returns", "exit-255"), ("latin-1", "latin-1-file"), ("exit-137",), ("dies-by-KILL",),
-        ("dies-by-SEGV",), ("name-bytes", "comment", "output-error", "says"), ("output-missing", "says"),
-        ("output-existing", "says"), ("output-append", "says"), ("input", "standard-input"),
-        ("chdir", "where", "facts"), ("export-some", "facts"), ("no-requeue", "says"), ("variable-requeue", "says"),
+        ("carriage-returns", "latin-1", "latin-1-file", "exit-255"), ("exit-137",), ("dies-by-KILL",),
+        ("name-bytes", "comment", "output-error", "says"), ("output-missing", "says"), ("output-existing", "says"),
+        ("chdir", "where", "facts"), ("variable-requeue", "hold", "input", "standard-input"),
         ("ntasks-per-node", "gres", "licenses", "mail", "exclusive", "requeue", "facts", "ranks"),
-        ("cpus-per-task", "facts", "ranks"), ("short-options", "facts", "ranks"), ("call-nodes", "facts", "ranks"),
-        ("array-limited", "each", "exits-as-index"), ("array-shared-output", "says"), ("hetjob", "het-ranks", "exit-3"),
-        ("trap-USR1",), ("trap-TERM",), ("signal-USR1",), ("cancelled",), ("cancelled-pending",),
-        ("cancelled-cleans-up",), ("full-signal",), ("batch-signal",), ("step-signal",), ("cancelled-with-step",),
-        ("warned",), ("own-requeue",), ("own-requeue-later",), ("own-requeue-thrice",), ("own-requeue-refused",), ("requeued",),
-        ("requeue-at-warning",), ("suspended",), ("dependents-failed",), ("preempted-requeue",), ("node-lost",),
+        ("short-options", "facts", "ranks"), ("call-nodes", "facts", "ranks"),
+        ("array-shared-output", "each", "says", "exits-as-index"), ("hetjob", "het-ranks", "exit-3"),
+        ("trap-several",), ("signal-USR1",), ("cancelled",), ("cancelled-pending",), ("cancelled-cleans-up",),
+        ("full-signal",), ("batch-signal",), ("step-signal",), ("cancelled-with-step",), ("warned",),
+        ("own-requeue-thrice",), ("own-requeue-refused",), ("requeued",), ("requeue-at-warning",), ("suspended",),
+        ("dependents-failed",), ("preempted-requeue",), ("node-lost",),
     ),
     "exec": (
         (*_TEXTS, "own-sbatch", "message-lines"), ("python", "python-facts", "python-traceback"),
-        ("ntasks-per-node", "facts", "ranks"), ("trap-USR1",), ("cancelled",), ("cancelled-cleans-up",),
-        ("batch-signal",), ("step-signal",), ("own-requeue-later",), ("suspended",), ("arguments", "facts"),
-        ("arguments-bytes", "facts"), ("exit-75",), ("dies-by-SEGV",), ("latin-1", "latin-1-file"),
-        ("array-shared-output", "says"), ("node-lost",),
+        ("ntasks-per-node", "facts", "ranks"), ("trap-several",), ("cancelled",), ("cancelled-cleans-up",),
+        ("batch-signal",), ("step-signal",), ("own-requeue-later",), ("suspended",), ("arguments-bytes", "facts"), ("call-wrap", "comment", "facts"),
+        ("dies-by-SEGV",), ("latin-1", "latin-1-file", "exit-75"), ("array-shared-output", "says"), ("node-lost",),
     ),
     "observe-nodes": ((*_TEXTS,), ("ntasks-per-node", "ranks"), ("own-requeue",), ("node-lost",)),
 }  # fmt: skip
+
+
+# What of it the embedded cluster runs besides: the launcher, signals and requeues are its own there.
+LOCAL = tuple(
+    Case(name="+".join(names), features=names)
+    for names in (
+        ("ntasks-per-node", "facts", "where", "says", "standard-input", "line-numbers", "own-sbatch", "ranks", "exit-3"),
+        ("trap-several",), ("cancelled-cleans-up",), ("own-requeue",),
+    )
+)  # fmt: skip
 
 
 def brief() -> dict[str, tuple[Case, ...]]:

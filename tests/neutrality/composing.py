@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+
 import msgspec
 
 from tests.neutrality.records import Act, Case, Feature, Kind, Rules, Way
@@ -31,6 +35,7 @@ EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
 )
 # Without a limit Slurm's backfill scheduler writes one into the job, its other scheduler does not.
 LIMIT = b"--time=10"
+_OF_SLURM = re.compile(rb"SLURM|SBATCH|\b(?:srun|sbatch|scontrol|squeue|scancel)\b")
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +49,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         command: sbatch's own words.
         acts: from outside.
         seconds: how long it takes at most on an idle machine.
+        wrap: whether the script is given to ``sbatch --wrap``.
     """
 
     script: bytes
@@ -53,6 +59,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     acts: tuple[Act, ...]
     seconds: float
+    wrap: bool = False
 
 
 def features_of(case: Case, table: dict[str, Feature]) -> list[Feature]:
@@ -72,7 +79,7 @@ def fits(features: list[Feature]) -> bool:
     )
 
 
-def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"") -> Job:
+def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", manager: str = "slurm") -> Job:
     """Return a case's job.
 
     Args:
@@ -80,13 +87,15 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"") -
         table: all features, by name.
         way: whether the script itself is the job, or a command that a short script calls.
         call: what stands before that command; empty for the plain job.
+        manager: the resource manager, which the lines of options are written for.
     """
     features = features_of(case, table)
     first = next(feature for feature in features if feature.kind is Kind.INTERPRETER)
+    wrap = any(feature.wrap for feature in features)
     header = [line for feature in features for line in feature.header]
     if not any(line.startswith((b"--time", b"-t")) for line in header):
-        header.append(LIMIT)
-    lines = b"".join(b"#SBATCH " + line + b"\n" for line in header)
+        header += [LIMIT] if manager != "flux" else [b"-t 10m", *([] if header else [b"-n 1"])]
+    lines = b"".join((b"# flux: " if manager == "flux" else b"#SBATCH ") + line + b"\n" for line in header)
     text = b"".join(
         feature.text for kind in (Kind.BODY, Kind.END) for feature in features if feature.kind is kind
     )
@@ -99,14 +108,20 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"") -
         words = b"".join(b" " + _quoted(argument) for argument in arguments)
         # Signals reach all processes of a job in any order: a shell in between would decide by chance.
         start = b"exec " if any(feature.acts for feature in features) else b""
-        script = b"#!/bin/bash\n" + lines + start + (call + b" " if call else b"") + b"./app" + words + b"\n"
+        text = start + (call + b" " if call else b"") + b"./app" + words
+        script = text if wrap else b"#!/bin/bash\n" + lines + text + b"\n"
         arguments = ()
     return Job(
         script=script,
         files=files,
         arguments=arguments,
         environment={k: v for feature in features for k, v in feature.environment.items()},
-        command=tuple(word for feature in features for word in feature.command),
+        # There is no header: its lines are words of the call.
+        command=(
+            *(word for line in header if wrap for word in shlex.split(os.fsdecode(line), comments=True)),
+            *(word for feature in features for word in feature.command),
+        ),
+        wrap=wrap,
         acts=tuple(act for feature in features for act in feature.acts),
         seconds=max(feature.seconds for feature in features),
     )
@@ -118,8 +133,16 @@ def applies(case: Case, table: dict[str, Feature], way: Way, manager: str) -> bo
     if way.command == "run" and any(feature.arguments for feature in features):
         return False  # what stands behind ``whesl run SCRIPT --`` goes to sbatch
     return all(
-        manager in feature.managers and (not feature.ways or way.name in feature.ways) for feature in features
+        _has(manager, feature) and (not feature.ways or way.name in feature.ways) for feature in features
     )
+
+
+def _has(manager: str, feature: Feature) -> bool:
+    """Whether a resource manager has such a thing; Flux has each script that asks nothing of Slurm."""
+    if manager != "flux":
+        return manager in feature.managers
+    asks = feature.header or feature.command or feature.arguments or feature.acts or feature.environment
+    return "flux" in feature.managers or not (asks or feature.wrap or _OF_SLURM.search(feature.text))
 
 
 def _quoted(word: bytes) -> bytes:

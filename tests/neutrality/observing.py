@@ -58,10 +58,15 @@ _TIMES = (
     (re.compile(r"\b([\w.-]+)_\d{8}-\d{6}(_\d+)?\b"), r"\1_<time>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"), "<time>"),
     (re.compile(r"/proc/\d+\b"), "/proc/<pid>"),
+    (re.compile(r"\b(socket|pipe):\[\d+\]"), r"\1:[<number>]"),
+    (re.compile(r"/tmp/flux-\w{6}/"), "/tmp/flux-<random>/"),
     (re.compile(r"(?m)(: line \d+: +)\d+ "), r"\1<pid> "),
     (re.compile(r" pid \d+ "), " pid <pid> "),
     (re.compile(r"\b(Queued time|Run time) [\d:-]+"), r"\1 <time>"),
 )
+# Signals that a process blocks or ignores. Two of them are the C library's own.
+_MASK = re.compile(r"(?<=Sig(?:Blk|Ign):\t)[0-9a-f]{16}")
+_LIBRARY = 1 << 31 | 1 << 32
 # What a shell says of the command that it called, and that died: its words are the command's.
 _SHELL = re.compile(r": line \d+: +<pid> .*\./app")
 # The numbers of steps are compared where accounting shows them.
@@ -75,6 +80,10 @@ _MESSAGE = re.compile(r"^(slurmstepd(-<node [^>]*>|-\S+)?|srun): ")
 _FIELD = re.compile(
     r"(?:^| )([A-Z][A-Za-z]*(?:[/:&*][A-Za-z&*/:]*)?|ReqB:S:C:T|NtasksPerN:B:S:C|Socks/Node)="
 )
+
+
+def _of_programs(mask: re.Match[str]) -> str:
+    return f"{int(mask[0], 16) & ~_LIBRARY:016x}"
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,6 +109,7 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
             text = text.replace(path, name)
         for pattern, name in _TIMES:
             text = pattern.sub(name, text)
+        text = _MASK.sub(_of_programs, text)
         text = re.sub(self.pattern, lambda found: f"<job {self.jobs.get(found[1], '?')}>", text)
         return re.sub(self.node, self._node, text)
 
@@ -142,6 +152,7 @@ def outcome(
     jobs: Sequence[Mapping[str, str]],
     steps: Sequence[tuple[str, str, str]],
     files: Mapping[str, bytes],
+    delays: Mapping[str, float],
     mails: Sequence[str],
     places: Places,
     submitted: str,
@@ -152,6 +163,7 @@ def outcome(
         jobs: fields of its jobs.
         steps: job id, step and what accounting says of it.
         files: what is in its directory in the end; those named ``environment`` hold variables.
+        delays: seconds between what was done to it and a file that it wrote then, by the file's name.
         mails: what was sent to its user.
         places: what is its own.
         submitted: what came of the submission.
@@ -169,6 +181,7 @@ def outcome(
                 f"node {names.index(job['BatchHost']) + 1 if job['BatchHost'] in names else '?'}"
             )
     aspects |= _steps(steps, places)
+    aspects |= {f"when:{name}": f"{seconds:.1f}" for name, seconds in delays.items()}
     # Slurm empties the output of a job that runs again; it is compared apart.
     again = any(job.get("Restarts", "0") != "0" for job in jobs)
     for path, content in files.items():

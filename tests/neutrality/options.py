@@ -96,6 +96,7 @@ OPTIONS = (
     option("time-min", "--time=20", "--time-min=5", managers=SLURM),
     option("deadline", "--time=1", "--deadline=now+600", managers=SLURM),
     option("begin", "--begin=now+2", managers=BOTH),
+    option("hold", "--hold", acts=(Act(when=When.PENDING, do=("scontrol", "release", "{job}")),)),
     option("switches", "--switches=1@1", managers=SLURM),
     option("reservation", "--reservation=kept", managers=SLURM),
     option("partition", "--partition=other", managers=SLURM),
@@ -130,6 +131,18 @@ OPTIONS = (
     option("line-comments", "--nodes=1 # and more", "--ntasks=1"),
 )  # fmt: skip
 
+FLUX = ("flux",)
+FLUX_OPTIONS = (
+    option("flux-nodes", "-N 2", managers=FLUX),
+    option("flux-exclusive", "-N 1 --exclusive", managers=FLUX),
+    option("flux-cores", "-n 2 -c 2", managers=FLUX),
+    option("flux-name", "-n 1 --job-name=a-name", managers=FLUX),
+    option("flux-output", "-n 1 --output=out-{{id}}.txt --error=err.txt", managers=FLUX),
+    option("flux-variable", "-n 1 --env=GIVEN=5", managers=FLUX),
+    option("flux-urgency", "-n 1 --urgency=20", managers=FLUX),
+    option("flux-attribute", "-n 1 --setattr=user.mine=5", managers=FLUX),
+)  # fmt: skip
+
 # The same by other ways than the header.
 CALLS = (
     Feature(name="call-nodes", kind=Kind.OPTION, command=("--nodes=2", "--ntasks=2")),
@@ -137,6 +150,7 @@ CALLS = (
     Feature(name="call-exclusive", kind=Kind.OPTION, command=("--exclusive",)),
     Feature(name="call-array", kind=Kind.OPTION, command=("--array=0-1",)),
     Feature(name="call-requeue", kind=Kind.OPTION, command=("--requeue",)),
+    Feature(name="call-wrap", kind=Kind.OPTION, wrap=True, ways=("exec", "exec-none", "observe", "observe-nodes")),
     Feature(name="call-comment", kind=Kind.OPTION, command=("--comment=of the call",)),
     Feature(name="call-export", kind=Kind.OPTION, command=("--export=NONE",)),
     Feature(name="call-hold", kind=Kind.OPTION, command=("--hold",), acts=(Act(when=When.PENDING, do=("scontrol", "release", "{job}")),)),

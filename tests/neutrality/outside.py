@@ -52,6 +52,7 @@ def _signals() -> tuple[Feature, ...]:
         *(outside(f"trap-{s}", _trap(s) + WAITS, scancel("-b", "-s", _word(s)), done(f"got-{s}")) for s in SIGNALS),
         *(outside(f"signal-{s}", "ulimit -c 0\n" + STILL, scancel("-b", "-s", _word(s)))
           for s in ("HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM", "KILL", "SEGV", "PIPE")),
+        outside("trap-several", "".join(map(_trap, NAMED[:6])) + WAITS, *each[:6], done(f"got-{NAMED[5]}")),
         outside("trap-then-exit", "trap 'echo checkpoint > checkpoint; exit 0' USR1\n" + WAITS, scancel("-b", "-s", "USR1")),
         outside("trap-ignored", "trap '' USR1\n" + WAITS, scancel("-b", "-s", "USR1"), done("ready")),
         outside("trap-while-foreground", "trap 'echo later >> signals' USR1\n: > ready\nsleep 2\necho after >> signals\n", scancel("-b", "-s", "USR1")),
@@ -112,6 +113,7 @@ _REQUEUES = (
     outside("own-requeue-refused", _RUNS + "scontrol requeue $SLURM_JOB_ID; echo $?; exit 3\n", header=("--no-requeue",)),
     outside("own-requeue-hold", _RUNS + _first("scontrol requeuehold $SLURM_JOB_ID; sleep 25; exit 1\n"), Act(when=When.AGAIN, do=("scontrol", "release", "{job}")), header=("--requeue",), managers=SLURM, seconds=30.0),
     outside("requeued", _RUNS + _first(STILL + "exit 1\n"), Act(when=When.MARK, mark="ready", do=("scontrol", "requeue", "{job}")), _NOW, seconds=30.0),
+    outside("requeued-held", _RUNS + _first(STILL + "exit 1\n"), Act(when=When.MARK, mark="ready", do=("scontrol", "requeuehold", "{job}")), Act(when=When.AGAIN, do=("scontrol", "release", "{job}")), header=("--requeue",), managers=SLURM, seconds=30.0),
     outside("requeued-trap", "trap 'echo told >> runs; exit 1' TERM\n" + _RUNS + _first(": > ready; while :; do sleep 0.1; done\n"), Act(when=When.MARK, mark="ready", do=("scontrol", "requeue", "{job}")), _NOW, seconds=30.0),
     outside("requeue-at-warning", "trap 'echo checkpoint > state; scontrol requeue $SLURM_JOB_ID' USR1\n" + _RUNS + _first(WAITS) + "cat state\n", _NOW, header=("--time=1", "--signal=B:USR1@57", "--requeue"), managers=SLURM, seconds=60.0, volatile=("messages:*",)),
     outside("requeue-exit-code", _RUNS + "[ \"${SLURM_RESTART_COUNT:-0}\" -lt 2 ] && exit 111\nexit 0\n", _NOW, _SECOND, header=("--requeue",), managers=SLURM, seconds=40.0),
@@ -198,4 +200,11 @@ _LOSSES = (
     outside("node-lost-dependents", _STEPS, *map(_dependent, _KINDS), _LOSES, _BACK, header=(*_TWO, "--no-requeue"), seconds=90.0),
 )  # fmt: skip
 
-OUTSIDE = (*_signals(), *_CANCELS, *_LIMITS, *_REQUEUES, *_DEPENDENTS, *_PREEMPTIONS, *_LOSSES)
+_FLUX = (
+    outside("flux-ranks", "flux run -N $(flux resource list -no '{nnodes}') hostname | sort > ranks\n", managers=("flux",)),
+    outside("flux-cancelled", STILL, Act(when=When.MARK, mark="ready", do=("flux", "cancel", "{job}")), managers=("flux",), seconds=40.0),
+    outside("flux-signal", _trap("USR1") + WAITS, Act(when=When.MARK, mark="ready", do=("flux", "job", "kill", "-s", "USR1", "{job}")), done("got-USR1"), managers=("flux",), seconds=60.0),
+    outside("flux-moved-up", WAITS, Act(when=When.MARK, mark="ready", do=("flux", "job", "urgency", "{job}", "31")), done("ready"), managers=("flux",)),
+)  # fmt: skip
+
+OUTSIDE = (*_signals(), *_CANCELS, *_LIMITS, *_REQUEUES, *_DEPENDENTS, *_PREEMPTIONS, *_LOSSES, *_FLUX)

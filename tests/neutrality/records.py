@@ -60,6 +60,7 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
         environment: of who submits.
         command: sbatch's own words, before the script.
         acts: what is done from outside, in this order.
+        wrap: whether the job is given to ``sbatch --wrap`` instead of a script.
         managers: resource managers that have such a thing.
         ways: names of the ways that can be compared for it; empty for all.
         seconds: how long a job with it takes at most, on an idle machine.
@@ -77,6 +78,7 @@ class Feature(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = msgspec.field(default_factory=dict)
     command: tuple[str, ...] = ()
     acts: tuple[Act, ...] = ()
+    wrap: bool = False
     managers: tuple[str, ...] = ("slurm", "local")
     ways: tuple[str, ...] = ()
     seconds: float = 10.0
@@ -103,22 +105,24 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: unique.
-        command: what is called: ``run`` (``whesl run SCRIPT``), ``exec`` or ``observe`` (``whesl exec``
-            before the command that the script consists of).
+        command: what is called: ``run`` (``whesl run SCRIPT``) or ``exec`` (``whesl exec`` before the command
+            that the script consists of).
         rules: which ones it is given.
+        observe: whether with ``--observe``.
     """
 
     name: str
     command: str
     rules: Rules
+    observe: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one run of a case, normalised: by aspect, what was seen.
 
     Aspects are ``job:<job>:<field>``, ``step:<job>:<step>``, ``file:<path>``, ``env:<path>:<variable>``,
-    ``agents:<job>``, ``messages:<path>``, ``shell:<path>``, ``rerun:<path>`` (output of a
-    job that ran again), ``mail:<number>`` and ``submitted``.
+    ``agents:<job>``, ``messages:<path>``, ``shell:<path>``, ``rerun:<path>`` (of a job that ran again),
+    ``when:<path>`` (seconds from the last act until a file was written), ``mail:<number>`` and ``submitted``.
     ``said`` is what the submission printed last; it is shown and not compared.
     """
 
@@ -138,8 +142,9 @@ CONTROL = Way(name="control", command="run", rules=Rules.NONE)
 WAYS = (
     Way(name="run", command="run", rules=Rules.QUIET),
     Way(name="run-none", command="run", rules=Rules.NONE),
+    Way(name="run-observe", command="run", rules=Rules.QUIET, observe=True),
     Way(name="exec", command="exec", rules=Rules.QUIET),
     Way(name="exec-none", command="exec", rules=Rules.NONE),
-    Way(name="observe", command="observe", rules=Rules.QUIET),
-    Way(name="observe-nodes", command="observe", rules=Rules.NODES),
+    Way(name="observe", command="exec", rules=Rules.QUIET, observe=True),
+    Way(name="observe-nodes", command="exec", rules=Rules.NODES, observe=True),
 )

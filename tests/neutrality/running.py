@@ -26,6 +26,8 @@ PLAIN = {
     "run": Way(name="plain", command="run", rules=next(iter(RULES))),
     "exec": Way(name="plain-exec", command="exec", rules=next(iter(RULES))),
 }
+# What scripts write when they get a signal.
+TELLING = ("signals", "cleaned", "checkpoint", "child", "told", "slow")
 # Seconds that a run may take beside what its job takes: submission, queue, report.
 _AROUND = 60.0
 # So many looks without anything new are made before a run counts as over.
@@ -84,9 +86,10 @@ class Run:
         self.place = site.root / f"twin-{number:05d}"
         self.log = site.root.parent / "logs" / f"{number:05d}"
         call = b"" if twin.plain else _call(site, twin.way)
-        self.job: Job = job_of(twin.case, FEATURES, twin.way, call)
+        self.job: Job = job_of(twin.case, FEATURES, twin.way, call, site.manager)
         self.acts: deque[Act] = deque(self.job.acts)
         self.seen = progress.Seen(jobs=())
+        self.acted: list[float] = []  # seconds since the epoch
         self.killed: list[str] = []
         self.nodes: dict[str, None] = {}  # lists that its jobs have had
         self.problem = ""
@@ -106,10 +109,13 @@ class Run:
             path.write_bytes(content)
             path.chmod(0o755 if content.startswith(b"#!") else 0o644)
         environment = {**self.site.environment, **self.job.environment, "PWD": str(self.place)}
-        words: list[str | bytes] = ["sbatch", "--parsable", *self.job.command, "job.sh", *self.job.arguments]
+        what: list[str | bytes] = ["job.sh", *self.job.arguments]
+        what = ["--wrap", self.job.script] if self.job.wrap else what
+        words: list[str | bytes] = [*self.site.submit, *self.job.command, *what]
         if not self.twin.plain and self.twin.way.command == "run":
             rules = str(self.site.root.parent / "rules" / f"{self.twin.way.rules.value}.esl")
             words = [WHESL, "run", "job.sh", "-e", rules, "--rjms", self.site.manager, "--poll", "1"]
+            words += ["--observe"] if self.twin.way.observe else []
             words += ["--", *self.job.command] if self.job.command else []
         with (self.log / "out").open("wb") as out, (self.log / "err").open("wb") as err:
             self.process = subprocess.Popen(
@@ -160,6 +166,7 @@ class Run:
             else []
         )
         words = progress.command(act, self.seen, str(self.place), nodes)
+        self.acted.append(time.time())
         if words[0] == "kill-node":
             self.killed.append(words[1])
             self.site.kill_node(words[1])
@@ -192,7 +199,7 @@ class Run:
             self.process.wait()
         for job in self.seen.jobs:
             subprocess.run(
-                ["scancel", job["JobId"]],
+                [*self.site.cancel, job["JobId"]],
                 env=self.site.environment,
                 capture_output=True,
                 check=False,
@@ -213,6 +220,16 @@ class Run:
             if good != (status == 0):
                 return f"whesl run ended with {status}, and the job is {'' if good else 'not '}completed"
         return "taken"
+
+    def delays(self) -> dict[str, float]:
+        """Return how many seconds after the last act each of the files was written that tell of a signal."""
+        found = {}
+        for path in self.place.iterdir():
+            if path.name in TELLING or path.name.startswith("got-"):
+                written = path.stat().st_mtime
+                if before := [moment for moment in self.acted if moment <= written]:
+                    found[path.name] = written - before[-1]
+        return found
 
     def files(self) -> dict[str, bytes]:
         """Return what is in its directory, without what was there before."""
@@ -236,7 +253,7 @@ def _call(site: Site, way: Way) -> bytes:
         return b""
     rules = site.root.parent / "rules" / f"{way.rules.value}.esl"
     words = [WHESL, "exec", "--step", "app", "--instance", "$SLURM_JOB_ID", "-e", str(rules), "--quiet"]
-    if way.command == "observe":
+    if way.observe:
         words.append("--observe")
     return " ".join([*words, "--"]).encode()
 
@@ -290,7 +307,7 @@ def _collected(site: Site, runs: Sequence[Run]) -> dict[tuple[str, str], Outcome
         names = labels(mine)
         places = Places(
             directories=((str(run.place), "<place>"), *site.directories(), (run.place.name, "<twin>")),
-            jobs=names,
+            jobs=names | {other: names[job["JobId"]] for job in mine for other in site.aliases(job)},
             nodes=_whole([expand(names) for names in run.nodes]),
             pattern=site.pattern,
         )
@@ -298,6 +315,7 @@ def _collected(site: Site, runs: Sequence[Run]) -> dict[tuple[str, str], Outcome
             mine,
             [step for step in steps if step[0] in names],
             run.files(),
+            run.delays(),
             [mail for mail in mails if any(job in mail for job in names)],
             places,
             run.submitted(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tests.neutrality.observing import fields
 from whesl.local import daemons
@@ -18,6 +19,7 @@ from whesl.local.cluster_directory import Cluster
 from whesl.local.store import Store
 from whesl.model.states import JobState
 from whesl.scheduling.records import Job, JobSpec, Partition, Settings
+from whesl.testing.fluxbed import FluxBed
 from whesl.testing.install_slurm import install
 from whesl.testing.slurmbed import SlurmBed
 
@@ -29,7 +31,7 @@ for word; do printf '%s\\n' "$word"; done > "$file"
 
 
 class Site(ABC):
-    """A cluster whose commands are in Slurm's form.
+    """A cluster; its commands are in Slurm's form where a subclass does not say otherwise.
 
     Args:
         directory: where everything of it lives.
@@ -37,6 +39,8 @@ class Site(ABC):
 
     manager: ClassVar[str]
     pattern = r"(?<!\d)0*(7\d{5})(?!\d)"  # of a job's id in texts
+    submit: ClassVar[tuple[str, ...]] = ("sbatch", "--parsable")
+    cancel: ClassVar[tuple[str, ...]] = ("scancel",)
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -62,6 +66,10 @@ class Site(ABC):
         """Return the fields of all jobs."""
         lines = self._lines("scontrol", "-o", "show", "job")
         return [fields(line) for line in lines if line.startswith("JobId=")]
+
+    def aliases(self, job: dict[str, str]) -> tuple[str, ...]:
+        """Return how texts name a job besides its id."""
+        return ()
 
     def steps(self) -> list[tuple[str, str, str]]:
         """Return job id, step, and its state, exit code, tasks and nodes."""
@@ -174,6 +182,77 @@ def local(nodes: int = 16) -> Iterator[LocalSite]:
         yield site
 
 
+class FluxSite(Site):
+    """A real Flux: each job is an instance of its own, as ``flux batch`` makes it."""
+
+    manager = "flux"
+    pattern = r"(ƒ\w+)"
+    submit = ("flux", "batch")
+    cancel = ("flux", "cancel")
+
+    def __init__(self, directory: Path, bed: FluxBed) -> None:
+        super().__init__(directory)
+        self._bed = bed
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of its users."""
+        return {**self._bed.environment, "WHESL_HOME": str(self.directory / "home"), "USER": "root"}
+
+    def kill_node(self, node: str) -> None:
+        """Crash a node."""
+        self._bed.kill_node(node)
+
+    def start_node(self, node: str) -> None:
+        """Flux takes no lost broker back."""
+        raise NotImplementedError(node)
+
+    def jobs(self) -> list[dict[str, str]]:
+        """Return the fields of all jobs, by Slurm's names where there is one."""
+        told = "".join(self._lines("flux", "jobs", "-a", "--json"))
+        return [self._fields(job) for job in json.loads(told or '{"jobs": []}')["jobs"]]
+
+    def _fields(self, job: dict[str, Any]) -> dict[str, str]:
+        running = {"RUN": "RUNNING", "CLEANUP": "COMPLETING", "INACTIVE": job.get("result", "")}
+        state = running.get(job["state"], "PENDING").replace("CANCELED", "CANCELLED")
+        names = {"name": "JobName", "nodelist": "NodeList", "cwd": "WorkDir"}
+        kept = (
+            "ntasks",
+            "ncores",
+            "nnodes",
+            "waitstatus",
+            "returncode",
+            "urgency",
+            "success",
+            "duration",
+            "exception",
+        )
+        found = {ours: str(job[theirs]) for theirs, ours in names.items() if job.get(theirs)}
+        found |= {name: str(job[name]) for name in kept if name in job}
+        return {"JobId": str(job["id"]), "JobState": state, "Alias": job["jobid"], **found}
+
+    def aliases(self, job: dict[str, str]) -> tuple[str, ...]:
+        """Return its id as Flux prints it."""
+        return (job["Alias"],)
+
+    def steps(self) -> list[tuple[str, str, str]]:
+        """Flux keeps no account of what ran in an instance that is over."""
+        return []
+
+    def directories(self) -> tuple[tuple[str, str], ...]:
+        """Return paths of the cluster that stand in texts, and what to call them."""
+        return (*super().directories(), (str(self._bed.directory), "<flux>"))
+
+
+@contextmanager
+def flux(nodes: int = 8) -> Iterator[FluxSite]:
+    """Start a Flux."""
+    with tempfile.TemporaryDirectory(prefix="whesl-neutral-") as directory, FluxBed(nodes, cores=4) as bed:
+        site = FluxSite(Path(directory), bed)
+        with site.coordinated():
+            yield site
+
+
 _LOW = "PartitionName=low-{} Nodes=ALL PriorityTier=1 PreemptMode={} State=UP OverSubscribe={}"
 
 
@@ -216,4 +295,4 @@ def slurm(nodes: int = 24) -> Iterator[SlurmSite]:
             yield site
 
 
-SITES = {"slurm": slurm, "local": local}
+SITES = {"slurm": slurm, "local": local, "flux": flux}

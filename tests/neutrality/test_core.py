@@ -51,10 +51,23 @@ def test_a_smaller_case_lacks_one_feature() -> None:
 def test_only_the_call_differs_between_the_scripts_around_a_command() -> None:
     case = Case(name="x", features=("trap-USR1", "arguments"))
     plain = job_of(case, FEATURES, PLAIN["exec"])
-    wrapped = job_of(case, FEATURES, WAYS[2], b"whesl exec --")
+    wrapped = job_of(case, FEATURES, WAYS[3], b"whesl exec --")
     assert wrapped.script.replace(b"whesl exec -- ", b"") == plain.script
     assert wrapped.files == plain.files
     assert plain.script.splitlines()[-1] == b"exec ./app 'one' 'two words' '' 'it'\\''s' '-x' '--'"
+
+
+def test_a_job_without_a_script_has_its_options_in_the_call() -> None:
+    case = Case(name="x", features=("call-wrap", "comment", "facts"))
+    wrapped = job_of(case, FEATURES, WAYS[3], b"whesl exec --")
+    assert wrapped.wrap and wrapped.script == b"whesl exec -- ./app"
+    assert wrapped.command == ("--comment=my own comment", "--time=10")
+
+
+@pytest.mark.parametrize(("later", "differs"), [("3.0", False), ("31.0", True)])
+def test_a_signal_that_comes_much_later_is_a_difference(later: str, differs: bool) -> None:
+    plain = Outcome(aspects={"when:got-TERM": "0.4"})
+    assert bool(differences(plain, Outcome(aspects={"when:got-TERM": later}))) == differs
 
 
 def job(**more: str) -> Mapping[str, str]:
@@ -133,7 +146,7 @@ def test_ids_times_and_places_are_no_difference() -> None:
             (str(first), "batch", "batch COMPLETED 0:0"),
             (str(first), str(first % 5), "sh COMPLETED 0:0"),
         ]
-        return outcome(jobs, steps, files, [], places, "taken")
+        return outcome(jobs, steps, files, {"signals": 0.3}, [], places, "taken")
 
     one, other = seen(710001, "/w/1", "n01"), seen(710107, "/w/22", "n05")
     assert one == other
@@ -145,7 +158,7 @@ def test_ids_times_and_places_are_no_difference() -> None:
 def test_steps_of_agents_stand_apart() -> None:
     steps = [("710001", "0", "whesl-abc CANCELLED 0:9 1 1"), ("710001", "1", "sh COMPLETED 0:0 2 2")]
     places = Places(directories=(), jobs={"710001": "1"}, nodes=())
-    found = outcome([], steps, {}, [], places, "taken").aspects
+    found = outcome([], steps, {}, {}, [], places, "taken").aspects
     assert found == {"submitted": "taken", "agents:1": "a step", "step:1:0": "sh COMPLETED 0:0 2 2"}
 
 

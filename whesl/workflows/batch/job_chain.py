@@ -17,6 +17,7 @@ from whesl.rjms import manager_table
 from whesl.rjms.port import Scheduler
 from whesl.rjms.slurm.states import Reply, reply_kind
 from whesl.workflows.port import RunPlan
+from whesl.workflows.submit import flux_directives
 from whesl.workflows.submit.once import job_id
 
 # A job that the scheduler does not know (any more) in so many looks running has ended unseen.
@@ -87,10 +88,16 @@ class Chain:
             if time.monotonic() - begin >= _SUBMITTING:
                 return
 
+    def _named(self, file: str) -> list[str]:
+        """Return the name of a job that has none of its own: Flux would take the whole path of its copy."""
+        said = flux_directives.parse(file_retry.retried(lambda: Path(file).read_text(errors="replace")))
+        flux_directives.take(list(self._plan.arguments), said)
+        return [] if "job-name" in said else [f"--job-name={Path(file).name}"]
+
     def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
         if self._command == "flux":
             # Not looked up on PATH: a search that fails there goes on to the real command.
-            command = [f"{self._plan.directory}/bin/flux", "batch", *self._plan.arguments]
+            command = [f"{self._plan.directory}/bin/flux", "batch", *self._named(file), *self._plan.arguments]
             conditions = [("afterok", job) for job in after] + [("after", job) for job in beside]
             command += [f"--dependency={word}:{job}" for word, job in conditions]
         else:
