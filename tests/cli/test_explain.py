@@ -142,12 +142,13 @@ def test_a_compressed_log_is_read_as_its_text(
 
 
 def test_a_log_that_nothing_here_unpacks_is_no_quiet_one(
-    rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rules: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
     packed = tmp_path / "old.zst"
     packed.write_bytes(b"\x28\xb5\x2f\xfd and so on")
     assert call("explain", rules, "--log", packed) == 2
-    assert f"zstd -dc {packed} | whesl explain" in capsys.readouterr().err
+    assert f"zstd -dc {packed} into a pipe" in capsys.readouterr().err
 
 
 def test_a_log_from_a_pipe(rules: Path) -> None:

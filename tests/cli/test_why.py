@@ -13,18 +13,12 @@ import pytest
 
 from whesl import esl
 from whesl.cli import main
-from whesl.cli.inspect.why_job import look_up
-from whesl.model.errors import UsageError, WheslError
+from whesl.rjms.outcomes import lookup
+from whesl.rjms.outcomes.record import JobOutcome
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "why.md"
 STEPS = "".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(50))
 LOG = STEPS + "[rank3]: \x1b[31mtorch.OutOfMemoryError\x1b[0m: CUDA out of memory. Tried to allocate 2 GiB\n"
-SHOWN = """\
-JobId=12 JobName=a
-   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)
-   ExitCode=0:125 NodeList=n02
-   StdOut={out}
-"""
 
 
 def call(*arguments: str | Path) -> int:
@@ -83,27 +77,19 @@ def test_the_other_outcomes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert call(tmp_path / "none") == 2
 
 
-class Slurm:
-    """Answers as scontrol or sacct would."""
+def test_a_job_by_its_id(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the manager keeps itself is read, and what it says counts."""
 
-    def __init__(self, shown: str | None, accounted: str = "") -> None:
-        self._shown, self._accounted = shown, accounted
+    def look_up(job: str) -> JobOutcome:
+        state = {"f2cwMVeF": "FAILED", "12": "RUNNING", "13": "TIMEOUT"}[job]
+        text = {"f2cwMVeF": LOG, "12": STEPS, "13": None}[job]
+        return JobOutcome(state=state, text=text, told=f"status {state}", files=("/none/a.out",))
 
-    def run(self, *command: str) -> str:
-        if command[0] == "sacct":
-            return self._accounted
-        if self._shown is None:
-            raise WheslError("Invalid job id specified")
-        return self._shown
-
-
-def test_a_job_by_its_number(tmp_path: Path) -> None:
-    out = tmp_path / "slurm-12.out"
-    out.write_text("")
-    files, accounting = look_up("12", Slurm(SHOWN.format(out=out)))
-    assert files == [str(out)]
-    assert (accounting.state, accounting.status) == ("OUT_OF_MEMORY", 253)
-    files, accounting = look_up("12", Slurm(None, "CANCELLED by 1000|0:15|1G|2G|01:00:00|00:10:00|n02\n"))
-    assert (files, accounting.state, accounting.status) == ([], "CANCELLED", 143)
-    with pytest.raises(UsageError, match="does not know job 12"):
-        look_up("12", Slurm(None))
+    monkeypatch.setattr(lookup, "look_up", look_up)
+    answer = asked(capsys, "f2cwMVeF")
+    assert (answer["outcome"], answer["cause"]["class"]) == ("failed", "out-of-memory-gpu")
+    assert call("12") == 3
+    assert "The resource manager says: status RUNNING" in capsys.readouterr().out
+    assert asked(capsys, "13")["cause"]["class"] == "time-limit"
+    assert call("13") == 1
+    assert "not to be found here (/none/a.out)" in capsys.readouterr().err

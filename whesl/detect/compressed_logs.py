@@ -1,4 +1,4 @@
-"""Old logs as they lie around: plain, compressed by what the standard library reads, or in a pipe."""
+"""Old logs as they lie around: plain, compressed, or in a pipe."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ import gzip
 import io
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Protocol
 
 from whesl.model.errors import UsageError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
 # How compressed files begin: RFC 1952, bzip2's and xz's own descriptions.
 _GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
-# RFC 8878, and lz4's frame format: nothing here reads them.
-_OTHERS = {b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+# RFC 8878, and lz4's frame format: read by libraries that are extras.
+_ZSTD, _LZ4 = b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"
 _LONGEST = 6
+_READ = 1 << 18  # packed bytes that are decompressed at once
 
 
 @contextlib.contextmanager
@@ -47,9 +51,80 @@ def _text(file: IO[bytes], begin: bytes, path: Path) -> io.BufferedIOBase | IO[b
         return bz2.BZ2File(file)
     if begin.startswith(_XZ):
         return lzma.LZMAFile(file)
-    for mark, program in _OTHERS.items():
-        if begin.startswith(mark):
-            raise UsageError(
-                f"{path} is compressed by {program}", hint=f"{program} -dc {path} | whesl explain ... --log -"
-            )
+    if begin.startswith(_ZSTD):
+        return _zstd(file, path)
+    if begin.startswith(_LZ4):
+        return _lz4(file, path)
     return file
+
+
+def _zstd(file: IO[bytes], path: Path) -> io.BufferedReader:
+    try:
+        import zstandard
+    except ImportError:
+        raise _missing("zstd", path) from None
+    return io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError))
+
+
+def _lz4(file: IO[bytes], path: Path) -> io.BufferedReader:
+    try:
+        import lz4.frame
+    except ImportError:
+        raise _missing("lz4", path) from None
+    return io.BufferedReader(_Frames(file, lz4.frame.LZ4FrameDecompressor, RuntimeError))
+
+
+def _missing(program: str, path: Path) -> UsageError:
+    return UsageError(
+        f"{path} is compressed by {program}",
+        hint=f"pip install 'whesl[logs]', or {program} -dc {path} into a pipe and - in the file's place",
+    )
+
+
+class _Decompressor(Protocol):
+    """One frame's, as of the standard library's modules."""
+
+    eof: bool
+    unused_data: bytes
+
+    def decompress(self, data: bytes, /) -> bytes:
+        """Return the text of the next bytes."""
+
+
+class _Frames(io.RawIOBase):
+    """The text of one compressed frame behind another. A frame that does not end is an EOFError."""
+
+    def __init__(self, file: IO[bytes], frame: Callable[[], _Decompressor], error: type[Exception]) -> None:
+        self._file = file
+        self._new_frame = frame
+        self._error = error
+        self._frame: _Decompressor | None = None
+        self._packed = b""
+        self._text = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        while not self._text:
+            packed, self._packed = self._packed or self._file.read(_READ), b""
+            if not packed:
+                if self._frame is not None:
+                    raise EOFError("it ends within a compressed frame")
+                return 0
+            self._text = self._decompressed(packed)
+        part, self._text = self._text[: len(view)], self._text[len(view) :]
+        view[: len(part)] = part
+        return len(part)
+
+    def _decompressed(self, packed: bytes) -> bytes:
+        self._frame = self._frame or self._new_frame()
+        try:
+            text = self._frame.decompress(packed)
+        except self._error as error:
+            raise zlib.error(str(error)) from error
+        if self._frame.eof:
+            self._packed = self._frame.unused_data or b""
+            self._frame = None
+        return text

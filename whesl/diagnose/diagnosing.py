@@ -45,8 +45,10 @@ def diagnose_files(
     reader = scanner()
     observed = msgspec.structs.replace(observe(files, reader), accounting=accounting)
     found = diagnose(observed)
-    if found.cause is None and accounting is not None:
-        found = told_by_accounting(found, accounting)
+    if accounting is not None:
+        found = msgspec.structs.replace(found, told=accounting.told)
+        if found.cause is None:
+            found = told_by_accounting(found, accounting)
     if found.outcome is not Outcome.UNKNOWN:
         return found
     forms = frozenset(map(form, lines_of_all(good)))

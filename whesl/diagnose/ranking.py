@@ -323,4 +323,5 @@ def told_by_accounting(diagnosis: Diagnosis, accounting: Accounting) -> Diagnosi
         advice=ADVICE[cause],
         sure=0.7,
         candidates=(candidate, *diagnosis.candidates),
+        told=accounting.told,
     )

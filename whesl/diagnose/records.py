@@ -132,6 +132,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
         candidates: the best first, the cause among them.
         consequences: what followed from the cause.
         unusual: (file, line, text) of lines that are unlike the others, where the cause is not known.
+        told: what the resource manager says of the job; empty where it was not asked.
     """
 
     outcome: Outcome
@@ -141,3 +142,4 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...] = ()
     consequences: tuple[Finding, ...] = ()
     unusual: tuple[tuple[str, int, str], ...] = ()
+    told: str = ""

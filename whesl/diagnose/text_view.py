@@ -53,6 +53,8 @@ def _show_without_cause(console: Console, diagnosis: Diagnosis) -> None:
         console.print("ended well", style="bold green")
         return
     console.print("cause not known", style="bold yellow")
+    if diagnosis.told:
+        console.print(f"The resource manager says: {diagnosis.told}", markup=False)
     if diagnosis.unusual:
         console.print("These lines are unlike the job's other lines:")
     for file, line, text in diagnosis.unusual:

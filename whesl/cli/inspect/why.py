@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.diagnose.records import Accounting
+    from whesl.diagnose.records import Accounting, Diagnosis
+    from whesl.rjms.outcomes.record import JobOutcome
 
 
 _STATUS = {"ended-well": 0, "failed": 1, "unknown": 3}
@@ -42,18 +44,27 @@ def why(
 
     \b
     whesl why slurm-1234.out
+    whesl why 1234
     whesl why run7/rank*.log node-syslog.gz
     zstd -dc old.log.zst | whesl why -
 
-    A directory stands for the logs in it, a number for the output of a job of Slurm. Exit status: 0 the job
-    ended well, 1 it failed and the cause is named, 3 not known, 2 usage.
+    A directory stands for the logs in it; the id of a job of Slurm, Flux or PBS for its output, and for what
+    the manager tells of it. Exit status: 0 the job ended well, 1 it failed and the cause is named, 3 not
+    known, 2 usage.
     """
     from whesl.diagnose.diagnosing import diagnose_files
+
+    with tempfile.TemporaryDirectory(prefix="whesl-why-") as kept:
+        files, accounting = _files(logs, Path(kept))
+        diagnosis = diagnose_files([*files, *map(str, syslog)], accounting, [str(path) for path in good])
+        _print(diagnosis, as_json=as_json, only_rule=only_rule, everything=everything)
+    return _STATUS[diagnosis.outcome.value]
+
+
+def _print(diagnosis: Diagnosis, *, as_json: bool, only_rule: bool, everything: bool) -> None:
     from whesl.diagnose.document import document
     from whesl.diagnose.rule import rule
 
-    files, accounting = _files(logs)
-    diagnosis = diagnose_files([*files, *map(str, syslog)], accounting, [str(path) for path in good])
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(document(diagnosis)), indent=2))
     elif only_rule:
@@ -63,22 +74,28 @@ def why(
         from whesl.diagnose.text_view import show
 
         show(diagnosis, everything)
-    return _STATUS[diagnosis.outcome.value]
 
 
-def _files(logs: tuple[str, ...]) -> tuple[list[str], Accounting | None]:
-    """Return the files that are meant, and the accounting of a job. Raises UsageError for what is neither."""
-    from whesl.cli.inspect import why_job
+def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | None]:
+    """Return the files that are meant, and the accounting of a job.
+
+    Args:
+        logs: as they were given.
+        kept: a directory for output that a resource manager keeps itself.
+
+    Raises:
+        UsageError: one is neither a log nor a job.
+    """
+    from whesl.rjms.outcomes import lookup
 
     files: list[str] = []
     accounting = None
     for log in logs:
         path = Path(log)
-        if why_job.JOB.match(log) and not path.exists():
-            from whesl.rjms.slurm.command import SlurmCommands
-
-            found, accounting = why_job.look_up(log, SlurmCommands())
-            files += found
+        if log != "-" and not path.exists() and lookup.is_job(log):
+            found = lookup.look_up(log)
+            files += _output(log, found, kept)
+            accounting = _accounting(found)
         elif log == "-":
             files.append(log)
         elif path.is_dir():
@@ -91,3 +108,22 @@ def _files(logs: tuple[str, ...]) -> tuple[list[str], Accounting | None]:
         else:
             raise UsageError(f"{log} is not there", hint="give a log, a directory of logs, or - for a pipe")
     return files, accounting
+
+
+def _output(job: str, found: JobOutcome, kept: Path) -> list[str]:
+    """Return the files of a job's output that are there, each once."""
+    there = [name for name in found.files if Path(name).is_file()]
+    if found.text is not None:
+        copy = kept / f"{job}.out"
+        copy.write_text(found.text)
+        there.append(str(copy))
+    if not there:
+        missing = " and ".join(found.files[:2]) or "it names no file"
+        click.echo(f"whesl why: job {job}: its output is not to be found here ({missing})", err=True)
+    return list({Path(name).resolve(): name for name in there}.values())
+
+
+def _accounting(found: JobOutcome) -> Accounting:
+    from whesl.diagnose.records import Accounting
+
+    return Accounting(state=found.state, status=found.status, node=found.node, told=found.told)

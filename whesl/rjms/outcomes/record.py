@@ -1,0 +1,52 @@
+"""How a job ended, in one form for all resource managers."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import msgspec
+
+from whesl.model.errors import WheslError
+
+_TIMEOUT = 35.0  # seconds
+Run = Callable[..., str]  # runs one command, given as arguments; returns what it prints; raises WheslError
+
+
+class JobOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a job.
+
+    Attributes:
+        state: in Slurm's words (COMPLETED, FAILED, TIMEOUT, OUT_OF_MEMORY, NODE_FAIL, PREEMPTED, CANCELLED,
+            RUNNING, PENDING), whatever the manager's own are.
+        status: exit status as a shell gives it; None where it is not known.
+        node: the node that failed; None where the manager names none.
+        told: the manager's own words, for the reader.
+        files: where its output goes; those that are not there are left out by the reader.
+        text: output that the manager keeps itself; None where it keeps none.
+    """
+
+    state: str
+    status: int | None = None
+    node: str | None = None
+    told: str = ""
+    files: tuple[str, ...] = ()
+    text: str | None = None
+
+
+def run_command(*command: str) -> str:
+    """Run a command of a resource manager and return what it prints.
+
+    Raises:
+        WheslError: it is not installed, does not answer, or says no.
+    """
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_TIMEOUT
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise WheslError(f"{command[0]} does not answer: {error}") from error
+    if done.returncode:
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise WheslError(words[0] if words else f"{command[0]} ended with {done.returncode}")
+    return done.stdout.decode("utf-8", "replace")
