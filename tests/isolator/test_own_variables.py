@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.isolator.bench import CRASH, Bench, bench
-from whesl.isolator.launch.attempt_runner import with_odd_variables
 from whesl.workflows import script_wrapping
 
 __all__ = ["bench"]
@@ -39,15 +38,6 @@ def test_exported_functions_and_the_locale_come_as_they_were(bench: Bench, local
         assert [line for line in lines if line.startswith("LC_CTYPE=")] == (
             [] if locale is None else [f"LC_CTYPE={locale}"]
         )
-
-
-def test_env_is_asked_only_for_what_a_shell_drops() -> None:
-    usual = {"PATH": "/bin", "_x1": "a=b"}
-    assert with_odd_variables(("app", "a=b"), usual) == ("app", "a=b")
-    odd = {**usual, "BASH_FUNC_f%%": "() { :; }", "a.b": "1"}
-    assert with_odd_variables(("app",), odd) == ("/usr/bin/env", "BASH_FUNC_f%%=() { :; }", "a.b=1", "app")
-    # env would take such a program for one more variable.
-    assert with_odd_variables(("dir/a=b",), odd) == ("dir/a=b",)
 
 
 @pytest.mark.parametrize("first", ["#!/bin/bash", "#!/bin/bash -l"])

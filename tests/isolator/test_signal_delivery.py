@@ -42,7 +42,8 @@ def begun(bench: Bench) -> subprocess.Popen[bytes]:
         *(str(int(one)) for one in SIGNALS),
     ]
     child = bench.exec(*words, start_new_session=True)
-    until(lambda: all((bench.place / f"{who}-ready").exists() for who in ("program", "child")), "the program")
+    ready = [bench.place / f"{who}-ready" for who in ("program", "child")]
+    until(lambda: all(file.exists() and file.read_text() for file in ready), "the program")
     listening(child.pid)
     return child
 
@@ -136,3 +137,13 @@ def test_a_signal_before_the_program_s_first_line_is_not_lost(bench: Bench, earl
     os.kill(child.pid, signal.SIGUSR1)
     assert child.wait(30) == 6
     assert (bench.place / "out").read_text() == "got it\n"
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGSEGV, signal.SIGKILL])
+def test_whesl_exec_dies_of_the_signal_that_its_command_died_of(bench: Bench, signum: signal.Signals) -> None:
+    """A job of which it is the script's interpreter, or the last line, then ends as it does without."""
+    assert bench.run("sh", "-c", f"ulimit -c 0; kill -{int(signum)} $$")[0] == -signum
+
+
+def test_whesl_exec_returns_a_status_that_only_looks_like_a_signal(bench: Bench) -> None:
+    assert bench.run("sh", "-c", "exit 143")[0] == 143

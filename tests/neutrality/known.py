@@ -8,7 +8,6 @@ from __future__ import annotations
 from tests.neutrality.comparing import Known
 
 _ENDS = ("job:*:ExitCode", "job:*:Reason", "step:*:batch")
-_SIGNALLED = ("dies-by-*", "signal-*", "cancelled*", "node-lost*", "*+dies-by-*")
 
 KNOWN: tuple[Known, ...] = (
     Known(
@@ -26,9 +25,6 @@ KNOWN: tuple[Known, ...] = (
         ways=("exec*", "observe*"),
         aspects=("*",),
         reason="at times the job is run again although its script says --no-requeue",
-    ),
-    Known(
-        cases=_SIGNALLED, ways=("*",), aspects=_ENDS, reason="the end by signal n is told as status 128 + n"
     ),
     Known(
         cases=("*requeue*",), ways=("*",), aspects=("job:*:Requeue",), reason="a permission is not given back"

@@ -1,6 +1,6 @@
 """Signals on their way from the keeper to the program: each comes to those whom it was meant for, once.
 
-The program runs in a session of its own, so of a signal to the keeper it hears, depending on who sends it
+The program runs in a process group of its own, so of a signal to the keeper it hears, depending on who sends it
 how,
 
 * nothing: the signal was meant for one process (``sbatch --signal=B:``, ``scancel --batch``, kill(1));
@@ -8,7 +8,7 @@ how,
 * the same signal: it was meant for all processes of the job (Slurm's time limit, suspension).
 
 Two witnesses tell which. Both block all signals and do nothing: one is in the keeper's process group, the
-other in a session of its own as the program is. What the kernel shows to be pending for them was sent to them
+other in a session of its own, as the program's runner is. What the kernel shows to be pending for them was sent to them
 too. Standard library only.
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import time
 
@@ -137,8 +138,7 @@ class Program:
         own = procfs.content(f"/proc/{self._runner}/cmdline") or b""
         for pid in children(self._runner):
             line = procfs.content(f"/proc/{pid}/cmdline") or b""
-            # Between fork and exec it is a copy of the runner, then setsid(1) for a moment.
-            if line not in (own, b"") and not line.split(b"\0")[0].endswith(b"/setsid"):
+            if line not in (own, b""):  # between fork and exec it is a copy of the runner
                 return pid
         return 0
 
@@ -160,3 +160,12 @@ def children(pid: int) -> list[int]:
         if name.isdigit() and procfs.status_fields(int(name))[1:2] == [str(pid).encode()]:
             found.append(int(name))
     return found
+
+
+def die(signum: int) -> None:
+    """End this process by a signal that the program has died of; the core is the program's."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    with contextlib.suppress(OSError):  # SIGKILL has no handler
+        signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signum})
+    os.kill(os.getpid(), signum)

@@ -77,10 +77,10 @@ CHANGES = (
         script=r"\bps\b.*\bcomm\b|/proc/(?:\$\$|self)/comm\b",
     ),
     Change(
-        name="session",
-        what="The script leads a session of its own.",
-        when="Always.",
-        why="A signal that comes to WHESL's process is told from one that came to the script, too.",
+        name="group",
+        what="The command of `whesl exec` leads a process group of its own.",
+        when="In scripts that call `whesl exec`.",
+        why="A signal that comes to WHESL's process is told from one that came to the command, too.",
         aspects=("file:*facts/session",),
     ),
     Change(
@@ -106,14 +106,6 @@ CHANGES = (
         why="An agent on each other node finds the processes of an attempt, and tells that its node lives.",
         aspects=("agents:*",),
         script=r"SLURM_JOB_?ID\}?\.\d",
-    ),
-    Change(
-        name="signal-status",
-        what="`whesl exec` ends with 128 + n when its command died of signal n; the shell prints no "
-        "`Segmentation fault` then.",
-        when="In scripts that call `whesl exec`.",
-        why="The death of `whesl exec` itself would not be told from that of its command.",
-        aspects=("shell:*",),
     ),
 )
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 _EXIT_STATUS = """\b
 Exit status: the task's own; 0 completed or skipped by a rule; 75 the job is
-to be run again (escalated); 126 or 127 could not be started; 128+n ended by
-signal n (143: cancelled, or the time limit); 2 rules or usage wrong."""
+to be run again (escalated); 126 or 127 could not be started; 143 cancelled,
+or the time limit; 2 rules or usage wrong. It dies of the signal that the
+task's command died of."""
 
 
 class _Command(click.Command):

@@ -1,6 +1,6 @@
 """Starting an attempt under its runner, finding one that already runs, and learning how it ended.
 
-The runner is a shell in a session of its own. It outlives the isolator and leaves the exit status in a file,
+The runner is a process in a session of its own. It outlives the isolator and leaves the exit status in a file,
 so a restarted isolator knows how a program ended that it did not start.
 """
 
@@ -11,6 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from whesl.agents import program_runner
 from whesl.agents.fencing import attempt_processes
 from whesl.isolator.launch import attempt_runner
 from whesl.isolator.launch.attempt_command import Launch
@@ -96,7 +97,7 @@ class Attempt:
         place = directory.attempt(number)
         status = directory.status(number)
         file_retry.replace(place / "claim", job.setup.claim.encode())
-        file_retry.replace(status, attempt_runner.STATUS_PENDING)
+        file_retry.replace(status, program_runner.STATUS_PENDING)
         outputs = attempt_output_destination.present(directory, job, number)
         if launch.script is not None:
             file_retry.replace(str(place / "script"), launch.script, mode=0o700)
@@ -130,6 +131,6 @@ class Attempt:
         if leader is not None and taskdir.read_status(status) is None:
             return cls(number, token, leader.pid, status)
         content = file_retry.content(status)
-        if found or content not in (None, attempt_runner.STATUS_PENDING):
+        if found or content not in (None, program_runner.STATUS_PENDING):
             return cls(number, token, 0, status)
         return None

@@ -1,4 +1,4 @@
-"""The shell under which an attempt runs, and what a task is told in its environment.
+"""Starting the runner of an attempt, and what a task is told in its environment.
 
 Apart from the rest, and standard library only: ``whesl exec`` starts a first attempt with this before
 anything of the isolator is loaded.
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from whesl.agents.signal_delivery import SIGNALS
+from whesl.agents import program_runner
 from whesl.model import attempt_rlimit_mark, file_retry
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
@@ -19,42 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
-STATUS_PENDING = b"-" * 15 + b"\n"
-# The command leads a session and a process group of its own, as a batch script leads its group. The traps
-# keep the shell alive when a signal is meant for the command: its status has still to be written. Traps are
-# undone in the command itself. What the shell would say of a killed command goes nowhere (hence the
-# parentheses: dash says it where the command's own errors go), since the task's files hold its output only.
-# The status file is overwritten in place (taskdir.read_status), again and again for half a minute while its
-# file system refuses.
-RUNNER = """\
-exec 3>&2 2>/dev/null
-trap : $3
-ulimit -S -m "$1"
-status=$2 own=$4
-shift 4
-put() {
-set -- "$1" 60
-until printf '%-15s\\n' "$1" 1<>"$status"
-do
-[ "$2" -gt 0 ] || return
-set -- "$1" $(($2 - 1))
-sleep 0.5
-done
-}
-put run
-( exec $own "$@" 2>&3 3>&- )
-code=$?
-put "$code"
-exit "$code"
-"""
-
-
-# By number: shells know no names of real-time signals.
-_TRAPPED = " ".join(str(int(signum)) for signum in sorted(SIGNALS))
-# setsid(1) of util-linux or BusyBox becomes the command; where there is none, the command shares the
-# runner's.
-_OWN_SESSION = next((path for path in ("/usr/bin/setsid", "/bin/setsid") if os.access(path, os.X_OK)), "")
-
 
 def interpreter(script: bytes) -> tuple[str, ...]:
     """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
@@ -133,21 +97,6 @@ def with_shims(path: str | None, shims: str, *, flux: bool = False) -> dict[str,
     return {"PATH": f"{shims}:{guard}:{rest}", "WHESL_PYTHON": sys.executable}
 
 
-def with_odd_variables(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return a command that sees all variables, also those that the runner's shell does not pass on.
-
-    dash drops variables whose names are none in a shell, such as the functions that bash exports
-    (``BASH_FUNC_module%%``, by which many sites offer ``module``); env(1) sets any.
-    """
-    odd = [
-        f"{name}={value}"
-        for name, value in environment.items()
-        if not (name.isascii() and name.isidentifier())
-    ]
-    # env takes a word with an equals sign for one more variable.
-    return ("/usr/bin/env", *odd, *command) if odd and "=" not in command[0] else tuple(command)
-
-
 def start(
     command: Sequence[str],
     *,
@@ -172,9 +121,8 @@ def start(
 
     Raises OSError when a file cannot be opened or the working directory does not exist.
     """
-    # Where the site's hard limit is lower than any mark, the shell leaves the limit as it is.
-    mark = str(attempt_rlimit_mark.in_kib(environment[TOKEN_VARIABLE]))
-    words = with_odd_variables(command, environment)
+    mark = str(attempt_rlimit_mark.of_token(environment[TOKEN_VARIABLE]))
+    runner = (sys.executable, "-I", "-S", program_runner.__file__, mark, status)
     opened: list[int] = []
     try:
         # The attempt's own files are private; those that the caller named are as the caller would make them.
@@ -195,10 +143,10 @@ def start(
             opened.append(source)
             with contextlib.suppress(OSError):  # a device has no place to return to
                 os.lseek(source, stdin_offset, os.SEEK_SET)
-        # It raises only what came before the shell was there.
+        # It raises only what came before the runner was there.
         return file_retry.retried(
             lambda: subprocess.Popen(
-                ["/bin/sh", "-c", RUNNER, "whesl-runner", mark, status, _TRAPPED, _OWN_SESSION, *words],
+                (*runner, *command),
                 stdin=source,
                 stdout=out,
                 stderr=err,

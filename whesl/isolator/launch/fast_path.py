@@ -18,6 +18,7 @@ import sys
 import time
 from types import SimpleNamespace
 
+from whesl.agents import program_runner
 from whesl.esl import rules_cache
 from whesl.isolator.core import token_prefix_and_spares
 from whesl.isolator.launch import allocation_share, attempt_runner, keeper, setup_json
@@ -239,7 +240,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     if task.given.rjms != manager_table.HOST:
         environment |= attempt_runner.with_shims(environment.get("PATH"), f"{path}/bin")
     file_retry.replace(f"{place}/claim", setup["claim"].encode())
-    file_retry.replace(f"{place}/status", attempt_runner.STATUS_PENDING)
+    file_retry.replace(f"{place}/status", program_runner.STATUS_PENDING)
     return attempt_runner.start(
         attempt_runner.with_checkpoints(job["command"], job["checkpoints"]),
         status=f"{place}/status",

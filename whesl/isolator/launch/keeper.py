@@ -20,7 +20,7 @@ import time
 if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 4)[0])  # noqa: PTH100
 from whesl import drop_coerced_locale
-from whesl.agents import signal_delivery
+from whesl.agents import program_runner, signal_delivery
 from whesl.agents.signal_delivery import ENDING, SIGNALS
 from whesl.detect import output_passthrough
 from whesl.locking import procfs
@@ -81,6 +81,8 @@ class Keeper:
         self._runner = procfs.pidfd(runner) if runner else None
         # The runner's status, where the task's directory was gone before its end.
         self._bereft: int | None = None
+        # The signal by which the task's command died, once ``run`` has returned; 0 for none.
+        self.died_of = 0
         self._summary = summary
         self._quiet = quiet
         # Standard output and standard error that are one, as on a terminal, are copied as one.
@@ -126,7 +128,10 @@ class Keeper:
         if result is None:
             return self._without_isolator()
         self._tell(str(result.get("notice", "")))
-        return int(result["code"])
+        code = int(result["code"])
+        if self._left()[1:] == (code, True):
+            self.died_of = code - 128
+        return code
 
     def _tell(self, notice: str) -> None:
         """Show the summary where it was asked for; else a notice, WHESL's one line in a job's output."""
@@ -234,7 +239,7 @@ class Keeper:
 
     def _without_isolator(self) -> int:
         """Return what the task's runner has left, and say that nobody has judged it."""
-        number, status = self._left()
+        number, status, _ = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times, soon after its start, and no task runs"
         hint = f"see {self._directory}/log"
         if file_retry.gone(self._directory):
@@ -246,18 +251,17 @@ class Keeper:
             sys.stderr.write(f"{said}\n  hint: {hint}\n")
         return EXIT_NO_ISOLATOR if status is None else status
 
-    def _left(self) -> tuple[int, int | None]:
-        """Return the newest attempt's number and the exit status in its file, None when there is none."""
+    def _left(self) -> tuple[int, int | None, bool]:
+        """Return the newest attempt's number, the status in its file or None, and whether a signal is what it tells."""
         try:
             numbers = [name.partition("attempt-")[2] for name in file_retry.names(self._directory)]
             newest = max((int(each) for each in numbers if each.isascii() and each.isdigit()), default=0)
             place = f"{self._directory}/attempt-{newest}"
             if file_retry.content(f"{place}/claim") != self._claim.encode():
-                return newest, None
-            status = (file_retry.content(f"{place}/status") or b"").strip()
+                return newest, None, False
+            return newest, *program_runner.read(file_retry.content(f"{place}/status") or b"")
         except OSError:
-            return 0, None
-        return newest, int(status) if status.isdigit() else None
+            return 0, None, False
 
     def _start_again(self, signals: int) -> bool:
         if self._bereft is not None:
@@ -324,19 +328,19 @@ class Keeper:
 
 
 def _runner(directory: str) -> int:
-    """Return the process number of the shell that runs the task here, 0 when there is none."""
+    """Return the process number of the runner that runs the task here, 0 when there is none."""
     for name in os.listdir("/proc"):  # noqa: PTH208
         try:
             pid = int(name)
             with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
                 words = file.read().split(b"\0")
-            if words[3:4] != [b"whesl-runner"] or os.getsid(pid) != pid:
+            if words[3:4] != [os.fsencode(program_runner.__file__)] or os.getsid(pid) != pid:
                 continue
             # The status file's, behind the mark: DIRECTORY/attempt-N/status.
             if os.fsdecode(words[5]).rsplit("/", 2)[0] == directory:
                 return pid
         except (OSError, ValueError, IndexError):
-            continue  # no process, gone, or a shell that is called the same
+            continue  # no process, gone, or not started by us
     return 0
 
 
@@ -447,7 +451,10 @@ def append_only(descriptor: int) -> None:
 
 if __name__ == "__main__":
     drop_coerced_locale()
-    status = Keeper(**json.loads(sys.argv[1])).run()
+    keeper = Keeper(**json.loads(sys.argv[1]))
+    status = keeper.run()
     sys.stderr.flush()
+    if keeper.died_of:
+        signal_delivery.die(keeper.died_of)
     # The caller waits, and there is nothing for the interpreter to take down.
     os._exit(status)

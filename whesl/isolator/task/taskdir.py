@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.isolator.core.task_setup import Setup
-from whesl.isolator.launch import attempt_runner
+from whesl.agents import program_runner
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import Owner
 from whesl.model import file_retry
@@ -211,14 +211,5 @@ def script_of(job: Job) -> bytes:
 
 
 def read_status(path: Path) -> int | None:
-    """Return the exit status in a runner's file, None while there is none.
-
-    The file is made beforehand in its final length and overwritten in place, so that a full disk cannot
-    swallow the status of the very program that filled it. Dashes: not started; ``run``: running, or killed
-    together with its runner. Raises OSError when it could not be read.
-    """
-    content = file_retry.content(path) or b""
-    if len(content) != len(attempt_runner.STATUS_PENDING) or not content.endswith(b"\n"):
-        return None
-    text = content.strip()
-    return int(text) if text.isdigit() else None
+    """Return the exit status in a runner's file, None while there is none. Raises OSError."""
+    return program_runner.read(file_retry.content(path) or b"")[0]
