@@ -86,6 +86,8 @@ class Run:
         self.place = site.root / f"twin-{number:05d}"
         self.log = site.root.parent / "logs" / f"{number:05d}"
         call = b"" if twin.plain else _call(site, twin.way)
+        # What wraps a command stands in the shell's words of its end.
+        self.around = ((f"{call.decode()} ", ""),) if call else ()
         self.job: Job = job_of(twin.case, FEATURES, twin.way, call, site.manager)
         self.acts: deque[Act] = deque(self.job.acts)
         self.seen = progress.Seen(jobs=())
@@ -306,7 +308,12 @@ def _collected(site: Site, runs: Sequence[Run]) -> dict[tuple[str, str], Outcome
         mine = [job for job in jobs if _inside(job.get("WorkDir", ""), run.place)]
         names = labels(mine)
         places = Places(
-            directories=((str(run.place), "<place>"), *site.directories(), (run.place.name, "<twin>")),
+            directories=(
+                *run.around,
+                (str(run.place), "<place>"),
+                *site.directories(),
+                (run.place.name, "<twin>"),
+            ),
             jobs=names | {other: names[job["JobId"]] for job in mine for other in site.aliases(job)},
             nodes=_whole([expand(names) for names in run.nodes]),
             pattern=site.pattern,

@@ -35,7 +35,7 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR)
 
 
 def read(content: bytes) -> tuple[int | None, bool]:
-    """Return the exit status in a status file, None while there is none, and whether a signal is what ended it.
+    """Return the exit status in a status file, None while there is none, and whether it tells of a signal.
 
     Args:
         content: the file's. It is made beforehand in its final length and overwritten in place, so that a

@@ -1,15 +1,15 @@
 """Signals on their way from the keeper to the program: each comes to those whom it was meant for, once.
 
-The program runs in a process group of its own, so of a signal to the keeper it hears, depending on who sends it
-how,
+The program runs in a process group of its own, so of a signal to the keeper it hears, depending on who sends
+it how,
 
 * nothing: the signal was meant for one process (``sbatch --signal=B:``, ``scancel --batch``, kill(1));
 * nothing: it was meant for the keeper's process group (``scancel --full``, a terminal's Ctrl-C);
 * the same signal: it was meant for all processes of the job (Slurm's time limit, suspension).
 
 Two witnesses tell which. Both block all signals and do nothing: one is in the keeper's process group, the
-other in a session of its own, as the program's runner is. What the kernel shows to be pending for them was sent to them
-too. Standard library only.
+other in a session of its own, as the program's runner is. What the kernel shows to be pending for them was
+sent to them too. Standard library only.
 """
 
 from __future__ import annotations

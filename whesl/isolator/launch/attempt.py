@@ -1,7 +1,7 @@
 """Starting an attempt under its runner, finding one that already runs, and learning how it ended.
 
-The runner is a process in a session of its own. It outlives the isolator and leaves the exit status in a file,
-so a restarted isolator knows how a program ended that it did not start.
+The runner is a process in a session of its own. It outlives the isolator and leaves the exit status in a
+file, so a restarted isolator knows how a program ended that it did not start.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 
+
 def interpreter(script: bytes) -> tuple[str, ...]:
     """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
     first = script.split(b"\n", 1)[0].rstrip(b"\r")

@@ -252,7 +252,7 @@ class Keeper:
         return EXIT_NO_ISOLATOR if status is None else status
 
     def _left(self) -> tuple[int, int | None, bool]:
-        """Return the newest attempt's number, the status in its file or None, and whether a signal is what it tells."""
+        """Return the last attempt's number, the status in its file or None, whether it tells of a signal."""
         try:
             numbers = [name.partition("attempt-")[2] for name in file_retry.names(self._directory)]
             newest = max((int(each) for each in numbers if each.isascii() and each.isdigit()), default=0)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.isolator.core.task_setup import Setup
 from whesl.agents import program_runner
+from whesl.isolator.core.task_setup import Setup
 from whesl.locking import takeover_lock
 from whesl.locking.takeover_lock import Owner
 from whesl.model import file_retry
