@@ -35,7 +35,6 @@ WHESL = str(Path(sys.executable).parent / "whesl")
 # Seconds between the faults of a daemon that there is one of. Only a slurmctld that has run for a while says
 # that a job is lost whose batch host came back without it; one that never does is no fault to recover from.
 REST = {"coordinator": 5.0, "controller": 15.0}
-KEEPERS = 5  # that the script around a task calls, one after the other
 KILLED_WITHIN = 60.0  # seconds in which kills of an isolator are counted
 
 
@@ -75,7 +74,6 @@ class Cluster:
         self._undo: list[tuple[float, str, Callable[[], None]]] = []
         self._had: dict[str, int] = {}  # nodes of each run of a job, at first
         self._kills: dict[str, deque[float]] = {}
-        self._keepers: Counter[str] = Counter()  # how many of a run were killed
         self._starting: subprocess.Popen[bytes] | None = None
         self._saying: list[subprocess.Popen[bytes]] = []
         self.losses = Losses()
@@ -112,7 +110,6 @@ class Cluster:
                     ranks=count["rank"],
                     agents=count["agent"],
                     responders=count["responder"],
-                    keeper=count["keeper"] > 0 and self._keepers[job.claim] < KEEPERS - 1,
                 )
             )
         return View(
@@ -197,6 +194,7 @@ class Cluster:
             "home failing": self._fail_home,
             "home stalled": self._fail_home,
             "job suspended": self._suspend,
+            "shell signalled": self._signal_shell,
             "exception raised": self._raise,
             "slurmctld restarted": self._restart_controller,
             "slurmctld stopped": self._stop_controller,
@@ -391,7 +389,7 @@ class Cluster:
 
     def _suspend(self, fault: Fault) -> tuple[str, ...] | None:
         """All processes of a job are stopped by Slurm, the product's own as well."""
-        number = next((j.job for j in self._queue if (j.name, j.state) == (fault.target, "RUNNING")), "")
+        number = self._running(fault.target)
         if not number or self._bed.run("scontrol", "suspend", number).returncode != 0:
             return None
 
@@ -403,6 +401,15 @@ class Cluster:
 
         self._later(fault, back)
         return (fault.target,)
+
+    def _signal_shell(self, fault: Fault) -> tuple[str, ...] | None:
+        """A signal that ends a script without a trap for it: the task begins again, in the same job."""
+        number = self._running(fault.target)
+        said = ("scancel", "--batch", "--signal=USR1", number)
+        return (fault.target,) if number and self._bed.run(*said).returncode == 0 else None
+
+    def _running(self, name: str) -> str:
+        return next((job.job for job in self._queue if (job.name, job.state) == (name, "RUNNING")), "")
 
     def _raise(self, fault: Fault) -> tuple[str, ...]:
         """Two tools raise the same exception at once, and nobody waits for either."""
@@ -433,8 +440,6 @@ class Cluster:
             os.kill(process.pid, signal.SIGKILL if word == "killed" else signal.SIGSTOP)
         if role == "isolator":
             self._kills.setdefault(fault.target, deque()).append(time.monotonic())
-        if role == "keeper":
-            self._keepers[next(job.claim for job in self._queue if job.job == process.job)] += 1
         if role == "coordinator":
             self._down.add(role)
         if word == "stopped" and role != "rank":

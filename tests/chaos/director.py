@@ -24,7 +24,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     ``fragile`` one may lose any: its specification has it fail then. ``under_way``: its script has begun, and
     is not over; between its end and Slurm's hearing of that, the loss of the batch host is one that nobody
     can mend. ``isolator_kills`` are those of the last minute; ``ranks``,
-    ``agents``, ``responders`` and ``keeper`` are of living processes.
+    ``agents`` and ``responders`` are of living processes.
     """
 
     name: str
@@ -39,7 +39,6 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     ranks: int = 1
     agents: int = 1
     responders: int = 1
-    keeper: bool = True
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +122,11 @@ def _suspendable(view: View) -> list[str]:
     return [task.name for task in view.tasks if task.under_way] if view.controller else []
 
 
+def _signallable(view: View) -> list[str]:
+    # Before its isolator is there, the shell alone has the signal: the job ends as without WHESL.
+    return [task.name for task in view.tasks if task.isolator and task.ranks] if view.controller else []
+
+
 def _daemon(word: str) -> Callable[[View], list[str]]:
     return lambda view: [word] if getattr(view, word) else []
 
@@ -145,7 +149,7 @@ KINDS: dict[str, Kind] = {
     "rank stopped": Kind(7, 0, 0, _with("ranks")),
     "agent killed": Kind(5, 0, 0, _with("agents")),
     "agents killed": Kind(4, 0, 0, _expendable_with_agents),
-    "keeper killed": Kind(5, 0, 0, _with("keeper")),
+    "shell signalled": Kind(5, 0, 0, _signallable),
     "exception raised": Kind(4, 0, 0, _with("isolator")),
     "disk filled": Kind(9, 3, 9, lambda view: list(view.disks)),
     "home failing": Kind(4, 2, 8, _daemon("home")),

@@ -21,6 +21,7 @@ from whesl.isolator.core.events_and_commands import (
     AttemptNotStarted,
     AttemptStarted,
     CheckpointDone,
+    ClaimNodes,
     CollectEvidence,
     Command,
     ConfigurationRead,
@@ -43,14 +44,16 @@ from whesl.isolator.core.events_and_commands import (
     Signalled,
     StartAttempt,
     Started,
+    StepDone,
     Tick,
 )
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.task_setup import Setup
 from whesl.journal import Clock
 from whesl.model.evidence import Evidence, LastLines
-from whesl.records.isolator import AnyRecord
-from whesl.wire.messages import AnyMessage, Escalate, RecoveryRequest, Report, Welcome, encode
+from whesl.model.states import NodeState, TaskState
+from whesl.records.isolator import RESOURCE_MANAGER, AnyRecord, Node
+from whesl.wire.messages import AnyMessage, Control, Escalate, RecoveryRequest, Report, Welcome, encode
 from whesl.wire.spool import worth_leaving
 
 if TYPE_CHECKING:
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from tests.simulation.site import Site
 
 FLUSH_LIMIT = 5.0
+UNCOVERED = "no exception of the specification covers this exit"
 VOLATILE = State.__struct_fields__[State.__struct_fields__.index("connected") :]
 
 
@@ -94,6 +98,7 @@ class Isolator:
         self.trouble = ""
         self._alarm: float | None = None
         self._collecting = False
+        self._looking = False
         self._deferred: KillAttempt | None = None
         self._chance = self.world.chance(f"isolator {site.name} {number}")
 
@@ -137,16 +142,18 @@ class Isolator:
 
     # What happens ------------------------------------------------------------------------------------------
 
-    def signalled(self, signum: int) -> None:
+    def signalled(self, signum: int, *, alone: bool = False) -> None:
         """The keeper tells of a signal, and passes it on."""
         run = self.site.run_of(self.state.token)
-        self.feed(Signalled(signum=signum))
+        self.feed(Signalled(signum=signum, alone=alone))
         if run is not None:
             run.told_to_end()
 
     def _hear(self, message: AnyMessage) -> None:
         if self.world.tracing:
             self.world.note(self.site.name, f"hears {_short(message)}")
+        if isinstance(message, Control):
+            self.site.patient = ""
         if isinstance(message, Welcome):
             self.informed |= message.admitted
             if not message.admitted and not message.again:
@@ -165,11 +172,24 @@ class Isolator:
             self.feed(Tick())
 
     def look(self) -> None:
-        """Read what the program has written; judge its end only after its last line."""
+        """Read what the program has written, on a busy machine late."""
+        slow = self.world.scenario.slow
+        if not slow:
+            self._look()
+        elif not self._looking:
+            self._looking = True
+            self.world.after(slow * self._chance.random(), self._looked)
+
+    def _looked(self) -> None:
+        self._looking = False
+        self._look()
+
+    def _look(self) -> None:
+        """Judge the program's end only after its last line."""
         if self.dead or not self.watching or self.finish is not None:
             return
         if back := self.world.until_back("home"):
-            self.world.at(back, self.look)
+            self.world.at(back, self._look)
             return
         run = self.site.run_of(self.state.token)
         if run is None:
@@ -186,6 +206,9 @@ class Isolator:
         last = LastLines(stderr=("srun: error: Unable to contact slurm controller",) * run.refused)
         exited = AttemptExited(attempt=run.attempt, code=code, signal=signum, last=last, found=found)
         self.feed(exited)
+        if found and self.finish is not None and self.finish.reason.startswith(UNCOVERED):
+            word = found[0].exception
+            raise InvariantError("what was printed is judged", f"{self.site.id}: {word} came to nothing")
 
     def feed(self, event: Event) -> None:
         """One turn: the core decides, its records are written, its commands carried out; or it is killed."""
@@ -240,6 +263,12 @@ class Isolator:
             return
         for record, time, true in self.unwritten:
             self.files.records.write([record], time)
+            if (
+                isinstance(record, Node)
+                and record.source == RESOURCE_MANAGER
+                and record.state is NodeState.DOWN
+            ):
+                self.site.lost_under.add((self.state.attempt, record.node))
             kind, data, _ = self.files.records[-1]
             self.site.system.watch.written(self, kind, data, time, true)
         self.unwritten = []
@@ -266,6 +295,9 @@ class Isolator:
         elif isinstance(command, ProbeProgram):
             self.world.after(0.3 * self._chance.random(), self._probe, command.attempt)
         elif isinstance(command, KillAttempt):
+            run = self.site.run_of(self.state.token)
+            if run is not None and run.runner and run.token == self.site.patient:
+                raise InvariantError("signals are the program's", f"{self.site.id}: killed before it ended")
             if self._collecting:
                 self._deferred = command
             else:
@@ -275,6 +307,8 @@ class Isolator:
             self.world.after(0.5 * self._chance.random(), self._collected, command.attempt)
         elif isinstance(command, RunStep):
             self._run_step(command)
+        elif isinstance(command, ClaimNodes):
+            self.world.after(0.3 * self._chance.random(), self._claim, command)
         elif isinstance(command, AskCheckpoint):
             seconds = self._chance.choice((0.5, 4.0, 20.0))
             self.world.after(seconds, self._checkpointed, command, seconds)
@@ -282,6 +316,11 @@ class Isolator:
             self.world.after(0.5 * self._chance.random(), self._read_configuration, command)
         elif isinstance(command, Finish):
             self._end(command)
+
+    def _claim(self, command: ClaimNodes) -> None:
+        account = self.site.account
+        if account is not None and not self.dead:
+            self.world.after(0.2 * self._chance.random(), self.feed, account.claim(command))
 
     def _checkpointed(self, command: AskCheckpoint, seconds: float) -> None:
         """What comes of a checkpoint: it is whole, or not, or nothing is ever heard of it."""
@@ -361,11 +400,22 @@ class Isolator:
     def _step(self, state: State, command: RunStep) -> None:
         if not self.dead:
             self.site.system.watch.isolator_step(self, state, command)
-            event = carry_out(state, command.index, self._chance, self.world.scenario.failing_steps)
+            failing, account = self.world.scenario.failing_steps, self.site.account
+
+            def run(busy: frozenset[str]) -> StepDone:
+                return carry_out(state, command.index, self._chance, failing, busy)
+
+            event = account.step(state.nodes.active, run) if account else run(frozenset())
             self.world.after(0.01 + self._chance.random(), self.feed, event)
 
     def _end(self, command: Finish) -> None:
         self.finish = command
+        under = {node for attempt, node in self.site.lost_under if attempt == self.state.attempt}
+        lost = sorted(under & set(self.state.nodes.active))
+        if lost and command.state is TaskState.COMPLETED:
+            raise InvariantError(
+                "a lost node is told", f"{self.site.id} completed, and {', '.join(lost)} was lost under it"
+            )
         self.files.unwritten = bool(self.unwritten)
         self.world.note(
             self.site.name, f"isolator ends: {command.state.value}, {command.code}, {command.reason}"

@@ -27,14 +27,16 @@ from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.effects import recovery_steps
 from whesl.coordinator.storage import snapshots as coordinator_snapshots
 from whesl.isolator.core import changes as isolator_changes
+from whesl.isolator.core import lost_nodes
 from whesl.isolator.core import machine as isolator_core
 from whesl.isolator.core import state as isolator_state
-from whesl.isolator.core.events_and_commands import Journal, RunStep
+from whesl.isolator.core.events_and_commands import AttemptExited, Journal, RunStep, Signalled
 from whesl.isolator.core.recovery import escalation_to_coordinator as isolator_escalation
 from whesl.isolator.core.recovery import node_selection
 from whesl.isolator.core.recovery import recovery_confirmation as isolator_recovered
 from whesl.isolator.core.recovery import recovery_sequence as isolator_recovery
 from whesl.journal import Clock
+from whesl.model.states import TaskState
 from whesl.operations.recovery_limits import Budget
 from whesl.records import isolator as records
 from whesl.wire.delivery import Outbox
@@ -45,6 +47,36 @@ Mutation = Callable[[], Any]
 
 def _handlers(module: Any, name: str, kind: type, replacement: Callable[..., None]) -> Any:
     return patch.dict(getattr(module, name), {kind: replacement})
+
+
+def spares_taken_unasked() -> Any:
+    """A spare takes a dead node's place before a start, whoever uses it."""
+    return patch.object(node_selection, "_own", lambda *_: True)
+
+
+def lost_nodes_forgotten_at_the_end() -> Any:
+    """A status of 0 is a success, whatever was lost under the attempt."""
+    return patch.object(lost_nodes, "completed", lambda _state: (0, TaskState.COMPLETED, ""))
+
+
+def last_lines_not_judged() -> Any:
+    """What is read together with the program's end, as on a busy machine, raises nothing."""
+    real = isolator_core._HANDLERS[AttemptExited]
+
+    def on_exited(turn: Any, event: AttemptExited) -> None:
+        real(turn, msgspec.structs.replace(event, found=()))
+
+    return _handlers(isolator_core, "_HANDLERS", AttemptExited, on_exited)
+
+
+def patience_forgotten() -> Any:
+    """What is told to end is killed after a while, also where the batch shell alone was told."""
+    real = isolator_core._HANDLERS[Signalled]
+
+    def on_signal(turn: Any, event: Signalled) -> None:
+        real(turn, msgspec.structs.replace(event, alone=False))
+
+    return _handlers(isolator_core, "_HANDLERS", Signalled, on_signal)
 
 
 def lost_acknowledgement_accepted() -> Any:
@@ -412,4 +444,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     checkpoints_not_counted,
     losses_that_wait_forgotten,
     raised_ids_forgotten,
+    spares_taken_unasked,
+    lost_nodes_forgotten_at_the_end,
+    patience_forgotten,
+    last_lines_not_judged,
 )

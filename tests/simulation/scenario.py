@@ -120,6 +120,13 @@ class PersonsCommand(msgspec.Struct, frozen=True):
     at: float
 
 
+class ShellSignal(msgspec.Struct, frozen=True):
+    """At a time a task's batch shell, and nothing else of its job, is sent TERM (``--signal=B:TERM``)."""
+
+    task: str
+    at: float
+
+
 class Raise(msgspec.Struct, frozen=True):
     """From outside an exception is raised at ``at``, and told once more after ``again`` s (0: not).
 
@@ -178,6 +185,7 @@ class Scenario(msgspec.Struct, frozen=True):
     nodes: tuple[NodeFault, ...] = ()
     outages: tuple[Outage, ...] = ()
     words: tuple[PersonsCommand, ...] = ()
+    signals: tuple[ShellSignal, ...] = ()
     raises: tuple[Raise, ...] = ()
     predictions: tuple[Prediction, ...] = ()
     unanswered: float = 0.0
@@ -191,6 +199,8 @@ class Scenario(msgspec.Struct, frozen=True):
     lease: float = 3.0
     coordinator_wait: float = 120.0
     patience: float = 90.0  # of the person who resumes what is paused
+    shared: float = 0.0  # how often a job's allocation is another task's, too, which takes nodes of it
+    slow: float = 0.0  # seconds after which a program's lines and end are seen at the latest
     restless: float = 0.0  # after so many heartbeats the coordinator is killed, each time; 0: it is not
     clocks: tuple[HostClock, ...] = ()  # of the coordinator's host, then of the nodes in turn
 
@@ -255,6 +265,7 @@ def draw(seed: int) -> Scenario:
         nodes=nodes,
         outages=(*outages, *_stalls(random.Random(f"{seed}/home"), late)),
         words=said,
+        signals=_signals(random.Random(f"{seed}/signals"), names, late),
         raises=_raises(random.Random(f"{seed}/raises"), names, [rule["name"] for rule in rules], late),
         unanswered=rng.choice((0.0, 0.0, 0.3)),
         refusing=rng.choice((0.0, 0.0, 0.5)),
@@ -267,9 +278,17 @@ def draw(seed: int) -> Scenario:
         lease=rng.choice((1.0, 3.0)),
         coordinator_wait=rng.choice((60.0, 120.0)),
         patience=rng.choice((20.0, 90.0)),
+        shared=random.Random(f"{seed}/shared").choice((0.0, 0.0, 0.7)),
+        slow=random.Random(f"{seed}/slow").choice((0.0, 0.0, 0.0, 3.0, 15.0)),
         restless=_restless(random.Random(f"{seed}/restless")),
         clocks=_clocks(random.Random(f"{seed}/clocks"), late),
     )
+
+
+def _signals(rng: random.Random, tasks: list[str], late: float) -> tuple[ShellSignal, ...]:
+    """A fifth of the worlds have somebody who tells a script to end, and gives it the time that it takes."""
+    count = rng.choice((0, 0, 0, 0, 0, 0, 0, 0, 1, 2))
+    return tuple(ShellSignal(task=rng.choice(tasks), at=late * rng.random()) for _ in range(count))
 
 
 def _raises(rng: random.Random, tasks: list[str], exceptions: list[str], late: float) -> tuple[Raise, ...]:

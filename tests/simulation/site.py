@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from tests.simulation.allocation import Account
 from tests.simulation.cluster import Cluster, Job
 from tests.simulation.isolator import Isolator
 from tests.simulation.network import Network
@@ -11,7 +14,8 @@ from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
 from whesl.agents.lease import lead
-from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.core.state import Phase
+from whesl.isolator.core.task_setup import Setup, split
 from whesl.isolator.launch.stale_lock import HANDOVER
 from whesl.model.workflow import Task
 from whesl.testing.world import MemoryJournal
@@ -70,6 +74,9 @@ class Site:
         self.contact_lost: dict[str, float] = {}
         self.unheard: list[AnyMessage] = []  # what isolators that have ended could not say
         self.steps_run: dict[tuple[str, int, int], int] = {}
+        self.account: Account | None = None
+        self.patient = ""  # the run that was told to end, and to take its time
+        self.lost_under: set[tuple[int, str]] = set()  # attempts, and nodes that were called lost under them
         self.chance = system.world.chance(f"site {plan.name}")
 
     # The job's script --------------------------------------------------------------------------------------
@@ -95,12 +102,31 @@ class Site:
             active=self.plan.nodes,
             own_node=job.nodes[0],
             salt=self.files.salt,
+            kept=self.world.chance(f"kept {self.name}").random() < 0.5,
             coordinator_wait=self.world.scenario.coordinator_wait,
         )
+        self._share(job)
         # A file server may keep a dead host's lock: the scheduler is asked for its owner, a minute long.
         kept = self.world.chance(f"lock {self.name} {claim}")
         held = self.starts and kept.random() < 0.3
         self.world.after(HANDOVER * kept.random() if held else 0.0, self._start, claim)
+
+    def _share(self, job: Job) -> None:
+        """Now and then another task runs in the allocation, and takes nodes of it that nobody uses."""
+        chance = self.world.chance(f"shared {self.name} {job.claim}")
+        setup, self.account = self.files.setup, None
+        if setup is None or chance.random() >= self.world.scenario.shared:
+            return
+        account = Account(job.nodes, split(setup).active, chance)
+        self.account = account
+        self.files.setup = msgspec.structs.replace(setup, account="shared")
+
+        def take() -> None:
+            if self.account is account and (node := account.another_takes()):
+                self.world.note(node, f"another task of {self.name}'s allocation uses it")
+
+        for _ in range(chance.choice((1, 2))):
+            self.world.after(60.0 * chance.random(), take)
 
     def _start(self, claim: str) -> None:
         job = self.job
@@ -133,9 +159,18 @@ class Site:
             self.cluster.ended(job, job.claim, code)
 
     def signalled(self, signum: int) -> None:
-        """The scheduler sends a signal to the script."""
+        """The scheduler sends a signal to all of the job."""
+        self.patient = ""
         if self.isolator is not None:
             self.isolator.signalled(signum)
+
+    def shell_signalled(self) -> None:
+        """The batch shell alone is sent TERM: the program may take all the time that its job has."""
+        if self.isolator is not None and self.job is not None and not self.job.ending:
+            run = self.run_of(self.isolator.state.token)
+            running = self.isolator.state.phase in (Phase.RUNNING, Phase.LAUNCHING)
+            self.patient = run.token if run is not None and running else ""
+            self.isolator.signalled(15, alone=True)
 
     def purge(self, job: Job) -> None:
         """The scheduler ends whatever is left of a job, where it can."""
@@ -178,6 +213,9 @@ class Site:
                 )
         if self.run_of(token) is not None and not self.forgetful:
             raise InvariantError("never two runs at once", f"{self.id} attempt {attempt} was started twice")
+        if self.account is not None and (taken := set(nodes) - self.account.own):
+            who = f"{self.id} attempt {attempt}: {', '.join(sorted(taken))} is not claimed"
+            raise InvariantError("no node of another task's", who)
         self.world.note(self.name, f"program {attempt} starts on {','.join(nodes)}")
         act = self.plan.acts[min(len(self.runs) + self.skipped, len(self.plan.acts) - 1)]
         # A first start that is refused is the user's own; its program is not looked at here.

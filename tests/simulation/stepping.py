@@ -39,7 +39,9 @@ class _Ports:
         """See the ports of operations."""
 
 
-def carry_out(state: State, index: int, chance: random.Random, failing: float) -> StepDone:
+def carry_out(
+    state: State, index: int, chance: random.Random, failing: float, busy: frozenset[str] = frozenset()
+) -> StepDone:
     """Return what comes of a step of the isolator's, as ``whesl.isolator.recovery_steps`` does.
 
     Args:
@@ -47,6 +49,7 @@ def carry_out(state: State, index: int, chance: random.Random, failing: float) -
         index: of the step.
         chance: of this isolator.
         failing: how often a step goes wrong in some way.
+        busy: nodes that another task of the allocation uses.
     """
     recovery = state.recovery
     assert recovery is not None
@@ -59,7 +62,7 @@ def carry_out(state: State, index: int, chance: random.Random, failing: float) -
             outcome=StepOutcome(outcome),
             note="as chance would have it",
         )
-    context = recovery_decision.context(state)
+    context = msgspec.structs.replace(recovery_decision.context(state), busy=tuple(sorted(busy)))
     try:
         result = (
             _replace(step, context)

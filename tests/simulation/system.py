@@ -156,6 +156,8 @@ class System:
                 self._faults.append(fault)
             else:
                 self.world.at(START + fault.at, self._strike, fault)
+        for each in self.world.scenario.signals:
+            self.world.at(START + each.at, self.sites[each.task].shell_signalled)
         for number, prediction in enumerate(self.world.scenario.predictions):
             if prediction.kind:
                 self._foreseen.append((number, prediction))
