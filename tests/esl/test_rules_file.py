@@ -46,8 +46,20 @@ def limit(rules: Path, cache: Path) -> int:
 
 def test_nothing_is_compiled_twice(rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert limit(rules, tmp_path / "cache") == 2
-    monkeypatch.setattr(esl, "load_all", None)  # calling it would be a TypeError
+    monkeypatch.setattr(esl, "checked", None)  # calling it would be a TypeError
     assert limit(rules, tmp_path / "cache") == 2
+
+
+def test_warnings_are_told_once_and_shortly(rules: Path, tmp_path: Path) -> None:
+    """They were told by ``whesl check`` alone, which nobody calls whose rules have no error."""
+    detections = "\n".join(f'EXCEPTION DETECTION FLAP MATCH "x{n}" stdout' for n in range(5))
+    rules.write_text(f"{RULES}{detections}\n".replace('"x', '".|x'))
+    said: list[str] = []
+    for _ in range(2):
+        load_rules([str(rules)], tmp_path / "cache", any_job=False, warn=said.append)
+    assert len(said) == 4, said
+    assert all(f"{rules}:" in each and ": warning[ESL" in each for each in said[:3])
+    assert said[3].endswith(f"more: whesl check {rules}")
 
 
 def test_what_is_included_may_change(rules: Path, tmp_path: Path) -> None:
@@ -93,7 +105,7 @@ def test_the_same_rules_elsewhere_are_not_compiled_again(
         (tmp_path / name).mkdir()
         (tmp_path / name / "rules.esl").write_text(ALONE)
     first = load_rules([str(tmp_path / "one" / "rules.esl")], tmp_path / "cache", any_job=False)
-    monkeypatch.setattr(esl, "load_all", None)
+    monkeypatch.setattr(esl, "checked", None)
     second = load_rules([str(tmp_path / "two" / "rules.esl")], tmp_path / "cache", any_job=False)
     assert first is not None and second is not None
     assert (first.file, second.file) == tuple(str(tmp_path / name / "rules.esl") for name in ("one", "two"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whesl.esl.spec import Spec
     from whesl.model.workflow import Workflow
 
-__all__ = ["load", "load_all", "parse", "read_file", "schema"]
+__all__ = ["checked", "load", "parse", "read_file", "schema"]
 
 
 def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Result:
@@ -54,14 +54,16 @@ def load(path: str | Path, workflow: Workflow | None = None) -> Spec:
         UsageError: the file cannot be read.
         WheslError: the specification has errors; the message lists all findings.
     """
-    return load_all(path, workflow)[0]
+    spec = checked(path, workflow).spec
+    assert spec is not None
+    return spec
 
 
-def load_all(path: str | Path, workflow: Workflow | None = None) -> tuple[Spec, dict[str, str]]:
-    """As ``load``; return what it includes, too: real paths, and for each the digest of its bytes."""
+def checked(path: str | Path, workflow: Workflow | None = None) -> Result:
+    """As ``load``; return the specification with its warnings and with what it includes."""
     result = parse(read_file(path), str(path), workflow)
     if result.spec is not None:
-        return result.spec, result.included
+        return result
     from whesl.esl.diagnostics import render_all
     from whesl.model.errors import WheslError
 

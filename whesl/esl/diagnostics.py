@@ -17,6 +17,7 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 MAX_FINDINGS = 100
 MAX_SUGGESTIONS = 25  # nearest names are looked for this often in one file: each search costs
 _MAX_CANDIDATES = 200
+_BRIEF = 3  # findings that are told where nobody has asked for them
 _MAX_SHOWN = 160  # characters of a source line, so that a line of a megabyte stays readable
 
 # Stable: a code keeps its meaning for ever, and a code that is not used any more is not given again.
@@ -317,6 +318,18 @@ def render_all(result: Result) -> list[str]:
     """Return all findings of a result for people, each with the line of the file that it is in."""
     lines = {file: lines_of(text) for file, text in result.texts.items()}
     return [render(diagnostic, lines.get(diagnostic.file, ())) for diagnostic in result.diagnostics]
+
+
+def brief(file: str, diagnostics: Sequence[Diagnostic]) -> list[str]:
+    """Return warnings for who wants to run something: the first ones, a line each, and how many more.
+
+    Args:
+        file: the specification's file.
+        diagnostics: the findings.
+    """
+    said = [f"{d.file}:{d.line}: {d.severity.value}[{d.code}]: {d.message}" for d in diagnostics[:_BRIEF]]
+    more = len(diagnostics) - len(said)
+    return [*said, f"{file}: {more} more: whesl check {file}"] if more else said
 
 
 def _printable(text: str) -> str:

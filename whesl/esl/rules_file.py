@@ -7,7 +7,7 @@ pay for it thousands of times.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,17 +19,20 @@ from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import UsageError, WheslError
 
 
-def load_rules(files: Sequence[str], cache: Path, *, any_job: bool) -> Spec | None:
+def load_rules(
+    files: Sequence[str], cache: Path, *, any_job: bool, warn: Callable[[str], object] | None = None
+) -> Spec | None:
     """Return the rules of several files as one specification, None without any file.
 
     Args:
         files: ESL text, or JSON as ``whesl compile`` prints it.
         cache: directory of what was compiled before.
         any_job: the task has no name, so every exception is about it.
+        warn: is told warnings, a line each, of what is checked now: not of what is in the cache.
 
     Raises UsageError for what cannot be read or is not valid, with all findings.
     """
-    specs = [_load(Path(file), cache) for file in files]
+    specs = [_load(Path(file), cache, warn) for file in files]
     if not specs:
         return None
     spec = specs[0] if len(specs) == 1 else _merged(specs)
@@ -39,7 +42,7 @@ def load_rules(files: Sequence[str], cache: Path, *, any_job: bool) -> Spec | No
     return spec
 
 
-def _load(path: Path, cache: Path) -> Spec:
+def _load(path: Path, cache: Path, warn: Callable[[str], object] | None) -> Spec:
     try:
         content = file_retry.retried(path.read_bytes)
     except OSError as error:
@@ -48,7 +51,7 @@ def _load(path: Path, cache: Path) -> Spec:
     if known is not None:
         with contextlib.suppress(msgspec.ValidationError):  # another make's
             return located(msgspec.convert(known, Spec), _directory(path, content, known["file"]))
-    spec, included = _decoded(path, content) if rules_cache.is_compiled(content) else _compiled(path)
+    spec, included = _decoded(path, content) if rules_cache.is_compiled(content) else _compiled(path, warn)
     with contextlib.suppress(OSError):  # the next call checks again
         rules_cache.remember(str(cache), str(path), content, msgspec.to_builtins(spec), included)
     return located(spec, _directory(path, content, spec.file))
@@ -94,14 +97,21 @@ def _decoded(path: Path, content: bytes) -> tuple[Spec, dict[str, str]]:
         ) from error
 
 
-def _compiled(path: Path) -> tuple[Spec, dict[str, str]]:
+def _compiled(path: Path, warn: Callable[[str], object] | None) -> tuple[Spec, dict[str, str]]:
     # Only here: the parser is the heaviest import of all, and a compiled file needs none of it.
-    from whesl.esl import load_all
+    from whesl.esl import checked
 
     try:
-        return load_all(path)
+        result = checked(path)
     except WheslError as error:
         raise UsageError(error.message, hint=error.hint) from error
+    if warn is not None:
+        from whesl.esl.diagnostics import brief
+
+        for each in brief(str(path), result.diagnostics):
+            warn(each)
+    assert result.spec is not None
+    return result.spec, result.included
 
 
 def _merged(specs: Sequence[Spec]) -> Spec:

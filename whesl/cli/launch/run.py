@@ -24,6 +24,8 @@ from whesl.cli.launch import placement_setup
 from whesl.coordinator.client import unheard_task_outcomes
 from whesl.coordinator.client.start import begin, ensure_running
 from whesl.coordinator.client.unregistered_job_requeue import LostStarts
+from whesl.doctor.rules_on_this_host import Surroundings
+from whesl.esl.diagnostics import brief
 from whesl.esl.path_expansion import expanded
 from whesl.esl.rules_file import load_rules, located
 from whesl.esl.spec import Spec
@@ -134,7 +136,11 @@ def run(
     manager = workflows.recognise(sources[0])
     # Everything is checked before anything is made.
     first = manager.read(sources, out=out, arguments=arguments)
-    spec = located(esl.load(rules, first), Path(rules).absolute().parent)
+    result = esl.checked(rules, first)
+    assert result.spec is not None
+    spec = located(result.spec, Path(rules).absolute().parent)
+    here = Surroundings(result.spec, Path(rules), result.texts, first, None, spares, os.environ)
+    warnings = brief(rules, (*result.diagnostics, *here.findings()))
     _may_overwrite(first, manager, yes)
     name = rjms or default_manager(os.environ)
     known = manager_table.manager(name)
@@ -179,7 +185,7 @@ def run(
         unbegun.pop_all()
         # So that no task has to check what was checked here.
         load_rules((str(directory / "spec.json"),), places.rules_cache(home), any_job=False)
-        for notice in ready.notices:
+        for notice in (*warnings, *ready.notices):
             _plain(notices, f"whesl: {notice}")
         with _environment(ready.plan.environment):
             ensure_running(home, child=child)
@@ -195,11 +201,11 @@ def run(
                 status = _watch(manager.start(ready.plan), home, ready.workflow, console)
             finally:
                 unheard_task_outcomes.tell(home, ready.workflow, name, manager.submits(ready.plan))
-    result = summarise(gather(home, ready.workflow.id))
+    report = summarise(gather(home, ready.workflow.id))
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
     else:
-        text_report.show(result, console)
+        text_report.show(report, console)
     if status != 0:
         _plain(notices, f"whesl: {manager.name} ended with status {status}; its log: {ready.plan.log}")
     broken_pipe.settle()
