@@ -12,7 +12,7 @@ from whesl.esl.spec import Entity, Level, ResourceKind
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.pathmap import PathMap
-from whesl.model.states import TaskState
+from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
 from whesl.wire.messages import Finished, Reconfigure, RecoveryDone, RecoveryGrant, RecoveryRequest
 
@@ -123,3 +123,25 @@ def test_a_partner_that_does_not_answer_is_told_to_the_user(study: World) -> Non
     study.tell(sim, restarted(FULL, dependents_map=MOVED, signal=10))
     (untold,) = study.kinds("not-told")
     assert "does not answer" in untold["reason"]
+
+
+@pytest.mark.parametrize("told_by", ["isolator", "scheduler"])
+def test_a_partner_that_has_failed_for_good_is_told(study: World, told_by: str) -> None:
+    """The other one waited for its data until its time was over, and nobody said so."""
+    sim, partner, other = (register(study, *name) for name in (("sim", "1"), ("analysis", "1"), ("x",)))
+    if told_by == "isolator":
+        study.tell(sim, Finished(task="w/sim_1", state=TaskState.FAILED, exit_code=1, attempts=1))
+    else:
+        study.ports.fake.put("job-sim_1", JobState.FAILED)
+        study.wait(60, partner, other)
+    assert study.task("sim_1").state is TaskState.FAILED
+    assert study.told(partner, Reconfigure)[-1].configuration.failed == ("w/sim_1",)
+    assert not study.told(other, Reconfigure)
+    (told,) = study.kinds("coupled-failed")
+    assert (told["task"], told["other"]) == ("w/analysis_1", "w/sim_1")
+
+
+def test_a_partner_that_has_completed_is_nobody_s_business(study: World) -> None:
+    sim, partner = register(study, "sim", "1"), register(study, "analysis", "1")
+    study.tell(sim, Finished(task="w/sim_1", state=TaskState.COMPLETED, exit_code=0, attempts=1))
+    assert not study.told(partner, Reconfigure)

@@ -148,6 +148,29 @@ class TestSilence:
         assert world.task("a").state is TaskState.COMPLETED
         assert world.task("a").told_by == "scheduler"
 
+    @pytest.mark.parametrize("told_by", ["isolator", "scheduler", "nobody"])
+    def test_a_completed_job_that_lost_a_node_has_not_completed_its_task(
+        self, world: World, told_by: str
+    ) -> None:
+        """Its user's own --no-kill let it outlive the node; the isolator was killed and told no end."""
+        a = world.register("a", nodes=("n1", "n2", "n3"))
+        attempt = {"attempt": 1, "token": "t", "nodes": ["n1", "n2"], "configuration_version": 0}
+        world.tell(a, report("w/a", "attempt", START, attempt))
+        # The third is a spare: its loss is no matter.
+        for node in ("n2", "n3") if told_by == "isolator" else ("n3",):
+            lost = {"node": node, "state": "down", "reason": "", "source": "rjms"}
+            world.tell(a, report("w/a", "node", START + 1, lost))
+        world.ports.fake.down = ("n2", "n3", "n9") if told_by == "scheduler" else ("n3", "n9")
+        world.ports.fake.put("job-a", JobState.COMPLETED, exit_code=0, nodes=("n1",))
+        world.wait(60)
+        task = world.task("a")
+        assert task.told_by == "scheduler"
+        if told_by == "nobody":
+            assert task.state is TaskState.COMPLETED
+        else:
+            assert task.state is TaskState.FAILED
+            assert task.reason.endswith("n2 was lost while the task used it")
+
     def test_a_coordinator_that_hears_for_less_than_a_heartbeat_calls_nobody_silent(
         self, world: World
     ) -> None:

@@ -16,6 +16,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     ``command``, ``time_limit`` (minutes) and ``workdir`` replace the task's own when set; ``environment``
     is added; an empty value removes the name. ``excluded_nodes`` are not to be used. ``restart`` is when a
     change was made that a running attempt is to be ended for, and started again with; 0 for none.
+    ``failed`` are tasks with which it is coupled that have failed for good.
     """
 
     version: int = 0
@@ -28,12 +29,13 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     excluded_nodes: tuple[str, ...] = ()
     skip: bool = False
     restart: float = 0.0
+    failed: tuple[str, ...] = ()
 
     def merged(self, change: Configuration) -> Configuration:
         """Return this with a change over it, and this version.
 
-        Paths are composed, environments merged, excluded nodes united; command, nodes, time limit and working
-        directory are taken over where the change names them, and the later restart.
+        Paths are composed, environments merged, excluded nodes and failed tasks united; command, nodes, time
+        limit and working directory are taken over where the change names them, and the later restart.
         """
         named = {name: value for name in _WHOLE if (value := getattr(change, name)) is not None}
         return msgspec.structs.replace(
@@ -43,6 +45,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
             excluded_nodes=tuple(dict.fromkeys((*self.excluded_nodes, *change.excluded_nodes))),
             skip=self.skip or change.skip,
             restart=max(self.restart, change.restart),
+            failed=tuple(dict.fromkeys((*self.failed, *change.failed))),
             **named,
         )
 
@@ -77,6 +80,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
             environment={**kept, **variables},
             excluded_nodes=tuple(dict.fromkeys((*excluded, *own))),
             restart=max(self.restart, present.restart),
+            failed=tuple(dict.fromkeys((*present.failed, *self.failed))),
             **whole,
         )
 

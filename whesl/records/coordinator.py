@@ -270,6 +270,13 @@ class NotTold(Record, frozen=True, kw_only=True, tag="not-told"):
     reason: str
 
 
+class CoupledFailed(Record, frozen=True, kw_only=True, tag="coupled-failed"):
+    """A task with which a running one is coupled (``other``) has failed for good. Its file tells it."""
+
+    task: str
+    other: str
+
+
 class Configured(Record, frozen=True, kw_only=True, tag="configured"):
     """Configurations of tasks changed. ``tasks``: which of ``configurations`` each one has."""
 
@@ -430,6 +437,7 @@ AnyRecord = (
     | Closed
     | Configured
     | NotTold
+    | CoupledFailed
     | Decided
     | RequeueDecided
     | RequeueBegun

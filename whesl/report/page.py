@@ -52,7 +52,7 @@ def _parts(report: Report) -> Iterable[Child]:
     if again := text_report.again_lines(report):
         yield _section("Jobs that ran again", _list(again))
     if told := text_report.node_lines(report):
-        yield _section("Nodes that were cut off or replaced", _list(told))
+        yield _section("What a task's user should know", _list(told))
     if report.bad_nodes:
         yield _section("Nodes to report", *_bad_nodes(report))
     for title, tasks in text_report.by_group(report):

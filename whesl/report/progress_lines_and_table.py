@@ -66,6 +66,8 @@ def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
             return f"unobserved: {record.reason}"
         case coordinator.NotTold():
             return f"not told that {record.other.partition('/')[2]} was restarted: {record.reason}"
+        case coordinator.CoupledFailed():
+            return f"{record.other.partition('/')[2]}, with which it is coupled, has failed"
         case isolator.RestartedForAnother():
             return "is restarted, since a task that it is coupled with was"
         case coordinator.RequeueDecided():

@@ -58,9 +58,9 @@ class TaskRow(msgspec.Struct, kw_only=True):
     """One task. Times are seconds since the epoch, ``queue_wait`` is seconds.
 
     ``leases_ended``: which agents have killed processes of the task, and why. ``outdated``: warnings of names
-    of nodes that were replaced. ``not_told``: of which restarts of coupled tasks it has not heard.
-    ``unseen``: what of its rules could not see anything. ``observed``: it was only observed. ``group``: of
-    commands without a workflow (``whesl.report.exec_groups``).
+    of nodes that were replaced. ``coupled``: which tasks that it is coupled with failed, or were restarted
+    without its hearing of it. ``unseen``: what of its rules could not see anything. ``observed``: it was only
+    observed. ``group``: of commands without a workflow (``whesl.report.exec_groups``).
     """
 
     task: str
@@ -74,7 +74,7 @@ class TaskRow(msgspec.Struct, kw_only=True):
     jobs: list[str] = []
     run_again: list[RunAgain] = []
     leases_ended: list[str] = []
-    not_told: list[str] = []
+    coupled: list[str] = []
     unseen: list[str] = []
     outdated: list[str] = []
     runs: list[Run] = []

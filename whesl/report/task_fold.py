@@ -43,7 +43,7 @@ class TaskFold:
             jobs=[],
             run_again=[],
             leases_ended=[],
-            not_told=[],
+            coupled=[],
             unseen=[],
             outdated=[],
             runs=[],
@@ -98,7 +98,9 @@ class TaskFold:
             case isolator.LeaseEnded():
                 row.leases_ended.append(record.reason)
             case coordinator.NotTold():
-                row.not_told.append(f"{record.other.partition('/')[2]} was restarted, and {record.reason}")
+                row.coupled.append(f"{record.other.partition('/')[2]} was restarted, and {record.reason}")
+            case coordinator.CoupledFailed():
+                row.coupled.append(f"{record.other.partition('/')[2]}, with which it is coupled, has failed")
             case coordinator.Unobserved():
                 self._state(TaskState.UNOBSERVED)
             case coordinator.State() if row.state == TaskState.UNOBSERVED:

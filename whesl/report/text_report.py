@@ -182,7 +182,7 @@ def node_lines(report: Report) -> list[str]:
     return [
         visible(f"{row.task.partition('/')[2]}: {why}")
         for row in report.tasks
-        for why in (*row.leases_ended, *row.outdated, *row.not_told, *row.unseen)
+        for why in (*row.leases_ended, *row.outdated, *row.coupled, *row.unseen)
     ]
 
 

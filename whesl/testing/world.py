@@ -21,7 +21,7 @@ from whesl.isolator.core import machine
 from whesl.isolator.core.state import State as TaskState
 from whesl.isolator.core.task_setup import Setup
 from whesl.model.errors import CouldNotObserveError, RefusedError
-from whesl.model.states import JobState
+from whesl.model.states import JobState, NodeState
 from whesl.records import coordinator, isolator, of_coordinator, of_isolator
 from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
 
@@ -134,6 +134,7 @@ class StandInScheduler(CoordinatorsScheduler):
         self.allowed: list[tuple[str, bool]] = []
         self.silent = 0
         self.refuse = ""
+        self.down: tuple[str, ...] = ()
 
     def put(self, job: str, state: JobState = JobState.RUNNING, **more: Any) -> None:
         """Have a job, in that state."""
@@ -183,4 +184,4 @@ class StandInScheduler(CoordinatorsScheduler):
 
     def nodes(self) -> list[NodeRecord]:
         """See the port."""
-        return []
+        return [NodeRecord(name=node, state=NodeState.DOWN) for node in self.down]

@@ -56,12 +56,14 @@ class JobSeen(Event, frozen=True, kw_only=True):
     """What the scheduler says of a task's job.
 
     ``record`` None and ``unseen`` empty: it has no such job any more. ``unseen``: why it could not be asked.
+    ``down``: of a job that it calls completed, the nodes that it counts to it no more and calls down.
     """
 
     task: str
     job_id: str
     record: JobRecord | None = None
     unseen: str = ""
+    down: tuple[str, ...] = ()
 
 
 class RequeueAsked(Event, frozen=True, kw_only=True):

@@ -238,6 +238,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
         if not known.closed:
             transition.record(records.Closed(recovery=known.id, task=entry.id, outcome=state.value))
     transition.say(f"{entry.id}: {state.value}, exit status {message.exit_code}, {message.attempts} attempts")
+    dependent_reconfiguration.tell_of_failure(transition, entry)
 
 
 def _on_node(transition: Transition, _peer: str, message: NodeSuspect) -> None:

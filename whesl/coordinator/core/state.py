@@ -72,7 +72,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     coordinator's. ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says
     of the silent task that its job has ended; 0: no such thing. ``cluster`` says where its job runs,
     ``declared`` which exceptions its rules have, where no registered workflow does. ``uses`` are the nodes of
-    its newest attempt.
+    its newest attempt, ``lost`` those of them that its resource manager called down under it.
     """
 
     id: str
@@ -99,6 +99,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cluster: dict[str, str] = {}
     nodes: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
     configuration: Configuration = Configuration()
     signal: int = 0  # to be sent with the present configuration

@@ -35,7 +35,7 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.outcomes import OrderStatus, OwnStepOutcome, StepOutcome
 from whesl.model.pathmap import PathMap
-from whesl.model.states import JobState
+from whesl.model.states import JobState, NodeState
 from whesl.model.workflow import BadNode, Grade
 from whesl.operations import filesystem
 from whesl.operations import step_arguments as args
@@ -296,9 +296,18 @@ def _seen(scheduler: Scheduler, look: LookAtJob, record: JobRecord | None) -> Jo
     try:
         if look.start and record is not None and record.restarts and isinstance(scheduler, LiftsHold):
             scheduler.lift_hold(record)
+        down = _down(scheduler, record) if record is not None else ()
     except WheslError as error:
         return _unseen(look, error)
-    return JobSeen(task=look.task, job_id=look.job_id, record=record)
+    return JobSeen(task=look.task, job_id=look.job_id, record=record, down=down)
+
+
+def _down(scheduler: Scheduler, record: JobRecord) -> tuple[str, ...]:
+    """Return the nodes that a completed job may have lost: those that are down, and its own no more."""
+    if record.state is not JobState.COMPLETED or not record.nodes:
+        return ()
+    gone = (node.name for node in scheduler.nodes() if node.state is NodeState.DOWN)
+    return tuple(sorted(set(gone) - set(record.nodes)))
 
 
 def _unseen(look: LookAtJob, error: WheslError) -> JobSeen:

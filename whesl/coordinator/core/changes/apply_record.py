@@ -25,7 +25,7 @@ from whesl.model.errors import WheslError
 from whesl.model.evidence import History
 from whesl.model.journal_record import Damage, assert_never
 from whesl.model.outcomes import ControlAction, OrderStatus, RecoveryOutcome, ToldBy
-from whesl.model.states import TaskState
+from whesl.model.states import NodeState, TaskState
 from whesl.records import coordinator as records
 from whesl.records import isolator
 
@@ -142,6 +142,7 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
             | records.CoordinatorStopped()
             | records.Refused()
             | records.NotTold()
+            | records.CoupledFailed()
             | Damage()
         ):
             return state
@@ -219,6 +220,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         cluster=record.cluster,
         nodes=record.nodes,
         uses=() if another else before.uses,
+        lost=() if another else before.lost,
         declared=tuple(map(sys.intern, record.declared)),
         quiet=0.0,
         over=0.0,
@@ -282,13 +284,16 @@ def _report(state: State, record: records.Reported, time: float) -> State:
             )
         case isolator.Recovered():
             return _recovered(state, entry, told)
+        case isolator.Node() if told.source == isolator.RESOURCE_MANAGER and told.state is NodeState.DOWN:
+            lost = (*entry.lost, told.node) if told.node in entry.uses else entry.lost
+            return state_edits.task_changed(state, entry.id, lost=tuple(dict.fromkeys(lost)))
         case isolator.JournalTroubled():
             return state_edits.task_changed(state, entry.id, trouble=told.trouble)
         case isolator.Finished():
             return state_edits.task_changed(state, entry.id, reason=told.reason)
         case isolator.Attempt():
             new = TaskState.RUNNING
-            changes = {"attempt": max(entry.attempt, told.attempt), "uses": told.nodes}
+            changes = {"attempt": max(entry.attempt, told.attempt), "uses": told.nodes, "lost": ()}
         case isolator.Launched():
             new = TaskState.RUNNING
         case isolator.Decided() | isolator.Resumed():

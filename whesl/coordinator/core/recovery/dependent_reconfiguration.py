@@ -17,6 +17,7 @@ from whesl.coordinator.core.events_and_commands import Send, Tell
 from whesl.coordinator.core.state import Recovery, State, TaskEntry
 from whesl.coordinator.core.transition_context import Transition
 from whesl.model.configuration_changes import Configuration
+from whesl.model.states import TaskState
 from whesl.records import coordinator as records
 from whesl.wire.messages import Reconfigure
 
@@ -163,6 +164,23 @@ def note_not_told(
             continue
         transition.record(records.NotTold(task=entry.id, other=task, exception=exception, reason=reason))
         transition.say(f"{entry.id} is not told that {task} was restarted: {reason}")
+
+
+def tell_of_failure(transition: Transition, failed: TaskEntry) -> None:
+    """Tell the running tasks with which a task is coupled, and the user, that it has failed for good.
+
+    They may wait for its data for ever. They find it in the file that WHESL_RECONFIGURE names; no signal is
+    sent, since no rule names one, and by default most would end the program.
+    """
+    workflow = transition.state.workflows.get(failed.workflow)
+    if transition.state.tasks[failed.id].state is not TaskState.FAILED or (workflow and workflow.observe):
+        return
+    partners = tuple(running(transition.state, coupled(transition.state, failed.id)))
+    change = Configuration(failed=(failed.id,))
+    configure_by_change(transition, {each.id: change for each in partners}, because=f"{failed.id} has failed")
+    for each in partners:
+        transition.record(records.CoupledFailed(task=each.id, other=failed.id))
+        transition.say(f"{each.id}: {failed.id}, with which it is coupled, has failed")
 
 
 class WaitingPeers:

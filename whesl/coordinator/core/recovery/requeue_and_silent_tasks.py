@@ -6,6 +6,8 @@ what it says counts: the job has ended, or has lost its batch host. No answer ch
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from whesl.coordinator.core.events_and_commands import (
@@ -19,6 +21,7 @@ from whesl.coordinator.core.events_and_commands import (
     RequeueAllowed,
     RequeueAsked,
 )
+from whesl.coordinator.core.recovery import dependent_reconfiguration
 from whesl.coordinator.core.recovery.coordinator_step_plan import exception_of
 from whesl.coordinator.core.state import Recovery, RequeueEntry, TaskEntry
 from whesl.coordinator.core.transition_context import Transition
@@ -312,10 +315,12 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         # What is seen is the end of the old run: the scheduler has yet to start the new one.
         patience = transition.state.settings.look * 6
     if transition.now - entry.over >= patience:
-        _ended_silently(transition, entry, record)
+        _ended_silently(transition, entry, record, event.down)
 
 
-def _ended_silently(transition: Transition, entry: TaskEntry, record: JobRecord | None) -> None:
+def _ended_silently(
+    transition: Transition, entry: TaskEntry, record: JobRecord | None, down: Collection[str]
+) -> None:
     if record is None:
         ended_unheard(
             transition, entry, entry.job_id, JobState.FAILED, "the scheduler does not know it any more", -1
@@ -323,13 +328,22 @@ def _ended_silently(transition: Transition, entry: TaskEntry, record: JobRecord 
     else:
         code = record.exit_code if record.exit_code is not None else -1
         word = record.raw_state or record.state.value
-        ended_unheard(transition, entry, entry.job_id, record.state, word, code)
+        ended_unheard(transition, entry, entry.job_id, record.state, word, code, down)
 
 
 def ended_unheard(
-    transition: Transition, entry: TaskEntry, job: str, state: JobState, detail: str, code: int
+    transition: Transition,
+    entry: TaskEntry,
+    job: str,
+    state: JobState,
+    detail: str,
+    code: int,
+    down: Collection[str] = (),
 ) -> None:
     """Write down that a task's job has ended and its isolator did not say how.
+
+    A job that outlives losses of nodes (Slurm: ``--no-kill``) may be called completed although the task's
+    ranks on a lost node have not done their part: then the task has failed.
 
     Args:
         transition: the present one.
@@ -338,11 +352,17 @@ def ended_unheard(
         state: the job's.
         detail: what the scheduler calls that; without a job, why there is none.
         code: the job's exit status, -1 for none.
+        down: nodes that left the job and are down, as far as the scheduler was asked.
     """
     became = _STATES.get(state, TaskState.FAILED)
     reason = f"job {job} ended and its isolator did not say how: {detail}" if job else detail
+    lost = [node for node in entry.uses if node in entry.lost or node in down]
+    if lost and became is TaskState.COMPLETED:
+        became = TaskState.FAILED
+        reason += f"; {', '.join(lost)} {'were' if len(lost) > 1 else 'was'} lost while the task used it"
     transition.finished(entry, became, code, reason, ToldBy.SCHEDULER)
     transition.say(f"{entry.id}: {became.value}: {reason}")
+    dependent_reconfiguration.tell_of_failure(transition, entry)
 
 
 def _note_start(transition: Transition, order: RequeueEntry, host: str) -> None:
