@@ -369,6 +369,18 @@ def test_kinds_by_content(tmp_path: Path) -> None:
         manager("nextflow")
 
 
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [("", True), ("#SBATCH --no-kill", False), ("#SBATCH -k", False), ("#SBATCH --no-kill=off", True)],
+)
+def test_what_its_user_has_outlive_lost_nodes_is_not_kept_by_rules(line: str, kept: bool) -> None:
+    """The loss of a node that no rule covers ended such a task with status 1, and the plain job went on."""
+    options = replace(OPTIONS, keeps=frozenset({"job"}))
+    made = BATCH.fluxify(f"#!/bin/bash\n{line}\nsrun x\n", Path("job.sh"), options)
+    (program,) = made.programs
+    assert ("WHESL_KEEPS_NODES=1" in program.text) is kept
+
+
 def test_a_wrapped_task_is_told_the_heartbeat_limit_of_the_run() -> None:
     call = script_wrapping.TaskCall(
         program=("whesl",), workflow="w", step="s", spec="x", heartbeat_limit=12.5

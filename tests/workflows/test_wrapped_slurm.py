@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
+from tests.workflows.test_run_coupled import HEAD as COUPLED
+from tests.workflows.test_run_coupled import RESTARTED, commands
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
@@ -22,6 +25,14 @@ DECLARE RESOURCE NODE[REPLACE]
 DECLARE EXCEPTION LOST JOB_LEVEL JOB [*] LIMIT 3 ELSE FAIL
 EXCEPTION DETECTION LOST NODE DOWN
 EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
+"""
+WAITING = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION CRASHED JOB_LEVEL JOB [*] LIMIT 3 BACKOFF 300
+EXCEPTION DETECTION CRASHED LOG "crashed" stdout
+EXCEPTION RECOVERY STEP CRASHED JOB JOB.REPLACE
 """
 # Each stands for public scripts that ended early, failed, or found nothing beside them.
 SIGNAL = """\
@@ -57,9 +68,22 @@ class Desk:
         (place / "rules.esl").write_text(RULES)
         self.runs: list[subprocess.Popen[str]] = []
 
-    def run(self, name: str, text: str) -> subprocess.Popen[str]:
+    def run(self, name: str, text: str, *beside: str) -> subprocess.Popen[str]:
         (self.place / name).write_bytes(text.encode("latin-1"))
-        words = [WHESL, "run", name, "-e", "rules.esl", "--rjms", "slurm", "--spares", "0", "--poll", "0.5"]
+        words = [
+            WHESL,
+            "run",
+            name,
+            *beside,
+            "-e",
+            "rules.esl",
+            "--rjms",
+            "slurm",
+            "--spares",
+            "0",
+            "--poll",
+            "0.5",
+        ]
         started = subprocess.Popen(
             words,
             cwd=self.place,
@@ -118,3 +142,29 @@ def test_a_script_s_own_requeue_is_honoured(desk: Desk) -> None:
     assert run.returncode == 0, output
     assert "run 1" in desk.said("requeue.out")
     assert "scontrol said 0" in desk.said("requeue.out")
+
+
+def test_a_coupled_task_in_a_job_of_its_own_is_restarted_with_the_other(desk: Desk) -> None:
+    """As on the embedded cluster (``test_run_coupled.py``)."""
+    (desk.place / "rules.esl").write_text(COUPLED + RESTARTED)
+    header = "#!/bin/bash\n#SBATCH --nodes=1 --output={0}.out\n"
+    sim, analysis = commands(desk.place)
+    (desk.place / "analysis.sh").write_text(header.format("analysis") + analysis)
+    run = desk.run("sim.sh", header.format("sim") + sim, "analysis.sh:with=sim")
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, output
+    assert (desk.place / "seen").read_text() == "second 1\n"
+    assert "analysis: is restarted, since a task that it is coupled with was" in output
+
+
+def test_no_task_recovers_in_a_job_that_has_ended(desk: Desk) -> None:
+    """All of the job was killed at once, its isolator too, while the task waited for its next attempt."""
+    (desk.place / "rules.esl").write_text(WAITING)
+    run = desk.run("waits.sh", "#!/bin/bash\n#SBATCH --nodes=1 --output=waits.out\necho crashed; exit 1\n")
+    until(lambda: "decided" in desk.call(WHESL, "events", "--json"), "the recovery", 60.0)
+    desk.call("scancel", "--full", "--signal=KILL", job_of(desk, "waits.sh"))
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode != 0, output
+    report = json.loads(desk.call(WHESL, "report", "--json"))
+    assert [task["state"] for task in report["tasks"]] == ["failed"], output
+    assert "recovering" not in output.splitlines()[-1]

@@ -68,7 +68,7 @@ class Batch:
             spares=options.spares.get(script.step, 0),
             tasks=script.tasks,
             gpus=script.gpus,
-            keeps=script.step in options.keeps,
+            keeps=script.step in options.keeps and not script.outlives,
             source=str(path) if options.submitted else "",
         )
         program = script_wrapping.program_for(call, plain.split("\n", 1)[0], str(path), options.place)

@@ -20,8 +20,9 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     """A script and its place in a chain.
 
     ``outputs`` are the names of its output files, as patterns. ``for_flux`` says that its header has
-    directives for Flux. ``after`` are the names of those that have to succeed before, ``beside`` of those
-    that it reads from while they run: it starts when they have started.
+    directives for Flux, ``outlives`` that its user has the job outlive lost nodes (``--no-kill``). ``after``
+    are the names of those that have to succeed before, ``beside`` of those that it reads from while they run:
+    it starts when they have started.
     """
 
     path: str
@@ -33,6 +34,7 @@ class Script(msgspec.Struct, frozen=True, kw_only=True):
     array: tuple[int, ...] = ()
     outputs: tuple[str, ...] = ()
     for_flux: bool = False
+    outlives: bool = False
     after: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
 
@@ -89,6 +91,7 @@ def parse_script(text: str, path: Path) -> Script:
         if for_flux
         else tuple(header[name] or "" for name in ("output", "error") if header.get(name)),
         for_flux=for_flux,
+        outlives=header.get("no-kill", "off") != "off",
         array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
     )
 
