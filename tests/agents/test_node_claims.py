@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whesl.agents import node_claims
-from whesl.isolator.core.token_prefix_and_spares import divided
+from whesl.agents.node_division import divided
 from whesl.locking import takeover_lock
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
@@ -35,7 +36,7 @@ class Allocation:
     def claim(self, name: str, wanted: int) -> tuple[tuple[str, ...], frozenset[str]]:
         task = self.begin(name) if name not in self.locks else str(self.place / name)
         return node_claims.claim(
-            self.directory, task, lambda used: divided(NODES, wanted, frozenset(), frozenset(used))[0]
+            self.directory, task, lambda used, _: divided(NODES, wanted, frozenset(), used)[0]
         )
 
     def end(self, name: str) -> None:
@@ -67,21 +68,55 @@ def test_what_a_killed_task_has_claimed_is_free(tmp_path: Path) -> None:
     assert made.claim("b", 5) == (NODES, frozenset())
 
 
+def exchanged(
+    made: Allocation, task: str, wanted: list[str], shared: Collection[str] = ()
+) -> tuple[set[str], set[str]]:
+    refused, used = node_claims.exchange(made.directory, task, wanted, frozenset(shared))
+    return set(refused), set(used)
+
+
 def test_a_spare_is_taken_by_one(tmp_path: Path) -> None:
     made = Allocation(tmp_path)
     for name in "ab":
         made.claim(name, 1)
     a, b = (str(tmp_path / name) for name in "ab")
-    assert node_claims.clash(made.directory, a, ("n1",), ()) == {"n2"}
-    assert node_claims.clash(made.directory, a, ("n1",), ("n3",)) == frozenset()
-    assert node_claims.clash(made.directory, b, ("n2",), ("n3",)) == {"n3"}
+    nobody = set[str]()
+    assert exchanged(made, a, ["n1"]) == (nobody, {"n2"})
+    assert exchanged(made, a, ["n3"]) == (nobody, {"n2"})
+    assert exchanged(made, b, ["n3"]) == ({"n3"}, {"n3"})
     assert node_claims.newest(made.directory)[1] == {a: ["n3"], b: ["n2"]}
-    assert node_claims.clash(made.directory, b, ("n2",), ("n1",)) == frozenset(), "it was given back"
+    assert exchanged(made, b, ["n1"]) == (nobody, {"n3"}), "it was given back"
+    assert exchanged(made, b, ["n3", "n4"], {"n3"}) == (nobody, {"n3"})
+    assert exchanged(made, b, ["n3"]) == (nobody, {"n3"}), "what is shared stays so"
 
 
-def test_an_account_that_cannot_be_used_stops_nobody(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert node_claims.clash(f"{tmp_path}/file/account", str(tmp_path), ("n1",), ("n2",)) == frozenset()
+def test_accounts_of_ended_allocations_are_removed(tmp_path: Path) -> None:
+    made = Allocation(tmp_path)
+    made.claim("a", 1)
+    os.utime(made.directory, (1.0, 1.0))
+    node_claims.forget(str(tmp_path), 2.0)
+    assert node_claims.newest(made.directory)[0] == 1, "a task of it runs"
+    made.kill("a")
+    node_claims.forget(str(tmp_path), 1.0)
+    assert node_claims.newest(made.directory)[0] == 1, "a task may be beginning in it"
+    node_claims.forget(str(tmp_path), 2.0)
+    assert not Path(made.directory).exists()
+    node_claims.forget(f"{tmp_path}/none", 2.0)
+    (tmp_path / "allocations" / "planted").symlink_to(tmp_path / "a")
+    node_claims.forget(str(tmp_path), 2e10)
+    assert (tmp_path / "a" / "lock").exists()
+
+
+def test_a_node_that_was_claimed_while_nobody_ran_the_task_is_another_task_s(tmp_path: Path) -> None:
+    """Its isolator was killed, and is started again by the keeper a moment later."""
+    made = Allocation(tmp_path)
+    made.claim("a", 1)
+    made.kill("a")
+    assert made.claim("b", 1)[0] == ("n1",)
+    made.begin("a")
+    a = str(tmp_path / "a")
+    assert exchanged(made, a, ["n1"]) == ({"n1"}, {"n1"})
+    assert exchanged(made, a, ["n2"]) == (set(), {"n1"})
 
 
 def test_a_task_claims_anew_in_the_place_of_what_it_had(tmp_path: Path) -> None:
@@ -136,7 +171,7 @@ from whesl.locking import takeover_lock
 directory, task = sys.argv[1:]
 lock = takeover_lock.take(f"{task}/lock", takeover_lock.owned())
 nodes = [f"n{n}" for n in range(12)]
-def free(used):
+def free(used, own):
     return [n for n in nodes if n not in used][:1]
 print(node_claims.claim(directory, task, free)[0][0], flush=True)
 sys.stdin.readline()

@@ -33,6 +33,7 @@ from whesl.isolator.core.events_and_commands import (
     AttemptExited,
     AttemptStarted,
     CheckpointDone,
+    ClaimNodes,
     CollectEvidence,
     Command,
     ConfigurationRead,
@@ -264,7 +265,7 @@ class World:
             pass
         else:
             assert (
-                isinstance(command, (ForbidRequeue, SignalAttempt, WriteReconfigure))
+                isinstance(command, (ClaimNodes, ForbidRequeue, SignalAttempt, WriteReconfigure))
                 or type(command).__name__ == "Say"
             )
 

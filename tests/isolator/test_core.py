@@ -343,6 +343,19 @@ def test_term_to_the_program_alone_leaves_it_the_time_that_its_job_has(world: Ma
     assert made.finished.code == 143
 
 
+def test_the_time_that_a_program_was_left_outlives_its_isolator(world: Make) -> None:
+    """An isolator that was started again meanwhile killed the program."""
+    made = world(exception(), term_grace=20.0)
+    made.feed(Signalled(signum=signal.SIGTERM, alone=True))
+    made.restart()
+    made.advance(300)
+    assert made.finished is None
+    assert made.running == 1
+    made.exits(0)
+    assert made.finished is not None
+    assert made.finished.code == 0
+
+
 def test_a_batch_shell_that_was_killed_is_the_end(world: Make) -> None:
     made = world(exception())
     detect(made, "CRASH")

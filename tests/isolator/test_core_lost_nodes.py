@@ -57,6 +57,15 @@ def test_the_silence_of_an_agent_alone_is_no_loss() -> None:
     assert ended(seen(begun(), "n2", source="agent").exits(0)) == (0, COMPLETED)
 
 
+@pytest.mark.parametrize("source", ["agent", RESOURCE_MANAGER])
+def test_what_a_script_gives_back_itself_is_no_loss(source: str) -> None:
+    """It had shrunk its own job (scontrol update NumNodes=), and was told as failed."""
+    world = seen(begun(node_exception()), "n2", NodeState.RELEASED, source)
+    assert world.state.down == ("n2",), "nothing of the task can start there any more"
+    assert ended(world.exits(0)) == (0, COMPLETED)
+    assert "raised" not in world.kinds()
+
+
 def test_a_node_that_is_back_was_lost_all_the_same() -> None:
     """It has booted: what ran there is gone."""
     world = seen(seen(begun(), "n2"), "n2", NodeState.UP)

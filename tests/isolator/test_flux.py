@@ -7,6 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,9 @@ class Protected:
 
     def kinds(self) -> list[str]:
         return [kind for kind, _ in self.records()]
+
+    def agents(self, count: int) -> bool:
+        return self.kinds().count("agent") == count
 
     def raised(self) -> list[str]:
         return [data["raised"]["exception"] for kind, data in self.records() if kind == "raised"]
@@ -290,6 +294,34 @@ def test_tasks_side_by_side_hear_of_their_own_jobs_alone(bed: FluxBed, tmp_path:
     assert heard == ["whesl-unhealthy"], (
         "what the other one raised on the job that they share is known to both"
     )
+
+
+def test_a_lost_node_concerns_its_task_and_a_spare_is_taken_once(bed: FluxBed, tmp_path: Path) -> None:
+    """As on Slurm (``test_slurm_pilots.py``): three tasks in four nodes, two of them lost."""
+    (tmp_path / "home").mkdir(mode=0o700)
+    lines, made = [], []
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        task = Protected(bed, tmp_path / name, NODELOST, nodes=4, used=1, submit=False)
+        job = tmp_path / name / "job.sh"
+        job.write_text(job.read_text().replace(f"{tmp_path}/{name}/home", f"{tmp_path}/home"))
+        # One after the other, so that the test knows who is where.
+        lines += [f"sh {job} &", f"until grep -q attempt {task.out}; do sleep 0.1; done"]
+        made.append(task)
+    bed.batch("\n".join((*lines, "wait", "")), "--nodes=4", "--exclusive")
+    for task in made:
+        task.running(0, 1)
+        task.until(partial(task.agents, 3), "the agents")
+    assert [f"attempt 0 on n0{n}" in task.text() for n, task in enumerate(made, 1)] == [True] * 3
+    for node in ("n02", "n03"):
+        bed.kill_node(node)
+    made[1].until(lambda: any("\nstatus 1" in task.text() for task in made[1:]), "the one without a spare")
+    failed, went_on = (made[1], made[2]) if "\nstatus 1" in made[1].text() else (made[2], made[1])
+    went_on.running(1, 1)
+    for task in (made[0], went_on):
+        task.finish()
+    assert "attempt 1 on n04" in went_on.text()
+    assert "attempt 1" not in made[0].text() + failed.text()
 
 
 def test_without_a_spare_nothing_waits_for_a_node_that_cannot_return(bed: FluxBed, tmp_path: Path) -> None:

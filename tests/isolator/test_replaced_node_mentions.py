@@ -48,6 +48,16 @@ def test_what_is_told_anew_is_left_out() -> None:
     assert mentions({"HEAD": "n01"}, ("./app", "n01"), {}) == ()
 
 
+@pytest.mark.parametrize("name", ["SLURM_LAUNCH_NODE_IPADDR", "SLURM_SRUN_COMM_HOST"])
+def test_an_address_that_srun_gives_its_steps_is_told_where_it_is_a_replaced_node_s(name: str) -> None:
+    """torchrun's master was where srun ran, and none of its ranks was there any more."""
+    script = f"srun sh -c 'torchrun --rdzv-endpoint=${name}:29500 x.py'\n".encode()
+    assert mentions({}, ("job.sh",), SWAPPED, script, "n01") == (f"{name} (n01)",)
+    assert mentions({}, ("sh", "-c", script.decode()), SWAPPED, b"", "n01") == (f"{name} (n01)",)
+    assert mentions({}, ("job.sh",), SWAPPED, script, "n02") == ()
+    assert mentions({}, ("job.sh",), {}, script, "n01") == ()
+
+
 @pytest.mark.parametrize(
     ("command", "found"),
     [

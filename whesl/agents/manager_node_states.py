@@ -55,8 +55,12 @@ class NodeStates:
         self._outdated = False  # the answer that is under way is older than the question
 
     def down(self, node: str) -> bool:
-        """Whether a node was called down last."""
-        return self._states.get(node) is NodeState.DOWN
+        """Whether a node was called down last, or is the job's no more."""
+        return self._states.get(node, NodeState.UP).unusable
+
+    def released(self, node: str) -> bool:
+        """Whether the job has given a node back."""
+        return self._states.get(node) is NodeState.RELEASED
 
     def poll(self, now: float, *, hurry: bool) -> None:
         """Ask when it is time; ``hurry``: again soon."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     Table = dict[str, list[str]]
+_FOLDER = "allocations"
 _TRIES = 1000  # others that were faster, one after the other
 _KEPT = 64  # states that stay, so that none of their numbers is won twice
 
@@ -33,19 +34,19 @@ def account(home: str, rjms: str, job: str, restarts: int) -> str:
         rjms, job: the resource manager and its job.
         restarts: how often the job ran again; each run has other nodes.
     """
-    return f"{home}/allocations/{rjms}-{job.replace('/', '_')}.{restarts}"
+    return f"{home}/{_FOLDER}/{rjms}-{job.replace('/', '_')}.{restarts}"
 
 
 def claim(
-    directory: str, task: str, choose: Callable[[frozenset[str]], Sequence[str]]
+    directory: str, task: str, choose: Callable[[frozenset[str], Sequence[str]], Sequence[str]]
 ) -> tuple[tuple[str, ...], frozenset[str]]:
     """Write down which nodes a task uses, in the place of those that it has used before.
 
     Args:
         directory: the account; made when missing.
         task: the task's directory.
-        choose: returns the nodes that the task is to use, of those that other tasks use. It may be called
-            several times, since others claim meanwhile.
+        choose: returns the nodes that the task is to use; it is given those that other tasks use, and those
+            that the task has claimed before. It may be called several times, since others claim meanwhile.
 
     Returns the chosen nodes, and those that other tasks use. Raises OSError.
     """
@@ -55,33 +56,35 @@ def claim(
         number, table = newest(directory)
         living = {whose: nodes for whose, nodes in table.items() if whose != task and lives(whose)}
         used = frozenset(node for nodes in living.values() for node in nodes)
-        chosen = tuple(choose(used))
+        chosen = tuple(choose(used, table.get(task, ())))
         if _written(directory, number + 1, {**living, task: list(chosen)}):
             return chosen, used
     raise OSError(f"{directory} changes too fast")
 
 
-def clash(directory: str, task: str, present: Sequence[str], wanted: Sequence[str]) -> frozenset[str]:
-    """Claim nodes beside those that a task has; return the nodes of other tasks where one of them is wanted.
+def exchange(
+    directory: str, task: str, wanted: Sequence[str], shared: frozenset[str] = frozenset()
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Claim nodes in the place of those that a task has, unless a new one of them is another task's.
 
     Args:
         directory: the account.
         task: the task's directory.
-        present: the nodes that it uses; they stay its own where nothing else is claimed.
-        wanted: those that it is to use; empty for none but the present ones, which tells all nodes of others.
+        wanted: the nodes that it is to use.
+        shared: those of them that other tasks may use, too.
 
-    Where the account cannot be used, nothing is claimed, and no other task is seen.
+    Returns the nodes for which the claim is refused (then nothing has changed), and all that other tasks use.
+    Raises OSError.
     """
-    new = set(wanted) - set(present)
+    refused = frozenset[str]()
 
-    def choose(used: frozenset[str]) -> Sequence[str]:
-        return wanted if wanted and not new & used else present
+    def choose(used: frozenset[str], own: Sequence[str]) -> Sequence[str]:
+        nonlocal refused
+        refused = used & frozenset(wanted) - frozenset(own) - shared
+        return own if refused else wanted
 
-    try:
-        _, used = claim(directory, task, choose)
-    except OSError:
-        return frozenset()
-    return used if not wanted or new & used else frozenset()
+    _, used = claim(directory, task, choose)
+    return refused, used
 
 
 def newest(directory: str) -> tuple[int, Table]:
@@ -131,3 +134,20 @@ def lives(task: str) -> bool:
     if file_retry.exists(f"{task}/result.json"):
         return False
     return takeover_lock.holder(f"{task}/lock") is not None
+
+
+def forget(home: str, before: float) -> None:
+    """Remove the accounts that no task uses any more and that have not changed since.
+
+    Args:
+        home: the WHESL home.
+        before: seconds since the epoch; a task of an account that is changed later may be beginning.
+    """
+    with contextlib.suppress(OSError), os.scandir(f"{home}/{_FOLDER}") as accounts:
+        for account in accounts:
+            with contextlib.suppress(OSError):  # of what cannot be looked at, nothing is known
+                old = account.is_dir(follow_symlinks=False) and account.stat().st_mtime < before
+                if old and not any(map(lives, newest(account.path)[1])):
+                    for name in os.listdir(account.path):  # noqa: PTH208
+                        os.unlink(f"{account.path}/{name}")  # noqa: PTH108
+                    os.rmdir(account.path)  # noqa: PTH106

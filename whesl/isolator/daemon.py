@@ -26,6 +26,7 @@ from whesl.isolator.core.events_and_commands import (
     AdoptAttempt,
     AttemptExited,
     AttemptNotStarted,
+    ClaimNodes,
     CollectEvidence,
     Command,
     Detections,
@@ -485,6 +486,9 @@ _PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
     **dict.fromkeys(COMMANDS, lambda daemon, command: daemon._checkpoints.perform(command)),
     RunStep: Daemon._step,
     Send: lambda daemon, command: daemon._coordinator.send(command.message),
+    ClaimNodes: lambda daemon, command: daemon._worker.submit(
+        lambda: daemon._steps.claim(command), daemon._feed
+    ),
     ReadConfiguration: Daemon._read_configuration,
     ForbidRequeue: lambda daemon, _: forbid_requeue.take_over(daemon._allocation),
     WriteReconfigure: lambda daemon, command: daemon._starter.write_reconfigure(command.configuration),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.agents import node_claims
-from whesl.isolator.core.events_and_commands import StepDone
+from whesl.isolator.core.events_and_commands import ClaimNodes, NodesClaimed, StepDone
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import State
 from whesl.isolator.launch.attempt_command import written
@@ -84,16 +85,24 @@ class Steps:
 
     def _claimed(self, state: State, run: Callable[[Context], StepResult]) -> StepResult:
         """Run a step, and claim the nodes that it takes: again, where another task was faster."""
-        account, context = self._job.setup.account, self._context(state)
-        task, present = str(self._directory.path), state.nodes.active
-        busy = node_claims.clash(account, task, present, ()) if account else frozenset()
+        context, present = self._context(state), state.nodes.active
+        busy = frozenset(self.claim(ClaimNodes(nodes=present, shared=present)).used)
         while True:
             result = run(msgspec.structs.replace(context, busy=tuple(sorted(busy))))
             wanted = result.nodes.active if result.nodes is not None else present
-            new = node_claims.clash(account, task, present, wanted) if account else frozenset()
-            if not new - busy:
+            claimed = self.claim(ClaimNodes(nodes=wanted))
+            if busy.issuperset(claimed.refused):
                 return result
-            busy |= new
+            busy |= frozenset(claimed.used)
+
+    def claim(self, command: ClaimNodes) -> NodesClaimed:
+        """Claim the nodes of an attempt that is to start; without an account, each is the task's own."""
+        account, task, nodes = self._job.setup.account, str(self._directory.path), command.nodes
+        refused = used = frozenset[str]()
+        if account:
+            with contextlib.suppress(OSError):  # as without the account
+                refused, used = node_claims.exchange(account, task, nodes, frozenset(command.shared))
+        return NodesClaimed(nodes=nodes, refused=tuple(sorted(refused)), used=tuple(sorted(used)))
 
     def _context(self, state: State) -> Context:
         job = self._job

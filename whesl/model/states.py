@@ -52,7 +52,13 @@ class NodeState(str, Enum):
     UP = "up"
     DRAINED = "drained"  # draining or drained: finishes what runs, takes nothing new
     DOWN = "down"
+    RELEASED = "released"  # the task's job has given it back: of no use to the task, and not lost
     UNKNOWN = "unknown"  # could not observe; never treated as down
+
+    @property
+    def unusable(self) -> bool:
+        """Whether nothing of the task can run there."""
+        return self in (NodeState.DOWN, NodeState.RELEASED)
 
 
 class JobState(str, Enum):

@@ -308,10 +308,16 @@ def test_our_steps_ignore_the_job_s_defaults(slurm: SlurmBed, tmp_path: Path) ->
 @pytest.mark.slow
 def test_a_loss_without_accounting_freezes_the_job(slurm_bed: Maker, tmp_path: Path) -> None:
     """The script still sees the lost node, the job goes on, and Slurm takes no change to it any more."""
-    bed = slurm_bed(nodes=3, slurmd_timeout=3)
-    environment = job_environment(bed, tmp_path, "--nodes=3", "--exclusive")
+    bed = slurm_bed(nodes=5, slurmd_timeout=3)
+    environment = job_environment(bed, tmp_path, "--nodes=3", "--nodelist=n[01-03]", "--exclusive")
     job = environment["SLURM_JOB_ID"]
     allocation = SlurmAllocation(environment)
+    # What a script gives back itself is the job's no more, and is not lost.
+    shrunk = job_environment(bed, tmp_path, "--nodes=2", "--nodelist=n[04-05]", "--exclusive")
+    smaller = SlurmAllocation(shrunk)
+    bed.run("scontrol", "update", f"JobId={shrunk['SLURM_JOB_ID']}", "NodeList=n04")
+    wait_until(lambda: smaller.node_states()["n05"] is NodeState.RELEASED, "the job has given n05 back")
+    assert smaller.node_states()["n04"] is NodeState.UP
     assert allocation.release("n03") is False, "a release would make the same true while all nodes live"
     bed.kill_node("n03")
     wait_until(lambda: bed.job(job, "%N") == "n[01-02]", "Slurm took the node from the job")

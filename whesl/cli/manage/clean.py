@@ -17,6 +17,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
+from whesl.agents import node_claims
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen, steady
 from whesl.client import ended_task_removal
@@ -111,6 +112,8 @@ def clean(workflows: tuple[str, ...], days: float | None, dry_run: bool, yes: bo
         click.echo("nothing was removed")
         return 1
     gone, failures = _remove(chosen, states) if going else ((), [])
+    if going:
+        node_claims.forget(str(home), time.time() - max(limit * _DAY, ended_task_removal.BEGINNING))
     if as_json:
         view = _view(chosen if dry_run else gone, [*kept, *failures], dry_run=dry_run)
         click.echo(msgspec.json.encode(view).decode())

@@ -357,8 +357,9 @@ def _refused(state: State, record: records.StartRefused) -> dict[str, Any]:
 def _node(state: State, record: records.Node) -> dict[str, Any]:
     """A drained node takes no new work, alive or not: the word brings no dead one back."""
     others = tuple(node for node in state.down if node != record.node)
-    if record.state is NodeState.DOWN:
-        told = record.source == records.RESOURCE_MANAGER and record.node not in state.lost
+    if record.state.unusable:
+        down = record.state is NodeState.DOWN and record.source == records.RESOURCE_MANAGER
+        told = down and record.node not in state.lost
         return {"down": (*others, record.node), "lost": (*state.lost, record.node) if told else state.lost}
     return {"down": others} if record.state is NodeState.UP else {}
 

@@ -215,6 +215,14 @@ class StepDone(StepResult, Event, frozen=True, kw_only=True):
     index: int
 
 
+class NodesClaimed(Event, frozen=True, kw_only=True):
+    """The nodes of ``ClaimNodes`` are claimed, unless some were ``refused``; ``used``: by other tasks."""
+
+    nodes: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
+
+
 class JobEnded(Event, frozen=True, kw_only=True):
     """The task's batch shell is gone, and the job with it; what ran of the task here was killed."""
 
@@ -349,6 +357,16 @@ class ReadConfiguration(Command, frozen=True, kw_only=True):
     """Find out from the coordinator's files what it does not answer; ConfigurationRead follows."""
 
     register: Register
+
+
+class ClaimNodes(Command, frozen=True, kw_only=True):
+    """Claim these nodes for the next attempt, in the allocation that other tasks use as well.
+
+    ``shared`` are those of them that other tasks may use, too.
+    """
+
+    nodes: tuple[str, ...]
+    shared: tuple[str, ...] = ()
 
 
 class ForbidRequeue(Command, frozen=True, kw_only=True):

@@ -41,6 +41,7 @@ from whesl.isolator.core.events_and_commands import (
     KillConfirmed,
     KillUnconfirmed,
     LeaseEnded,
+    NodesClaimed,
     NodeSeen,
     ProgramSeen,
     Reached,
@@ -143,6 +144,8 @@ def _on_started(transition: Transition, event: Started) -> None:
             running_task_reconfiguration.tell(transition)
             recovery_confirmation.probe(transition)
             checkpoint_first.again(transition)
+    elif phase is Phase.STOPPING and state.patient:
+        transition.do(AdoptAttempt(attempt=state.attempt))
     elif phase is Phase.STOPPING or (phase is Phase.PAUSED and state.alive):
         transition.volatile(killed=True)
         transition.end_attempt()
@@ -181,9 +184,20 @@ def _begin(transition: Transition) -> None:
     if transition.state.configuration.skip:
         transition.finish(0, TaskState.SKIPPED, "skipped by the workflow's configuration")
         return
-    node_selection.choose_first(transition)
+    if not node_selection.choose_first(transition):
+        return
     if not recovery_sequence.raise_lost(transition) and not recovery_sequence.raise_queued(transition):
         recovery_sequence.start_attempt(transition, transition.state.attempt + 1)
+
+
+def _on_nodes_claimed(transition: Transition, event: NodesClaimed) -> None:
+    """Go on with the start that has waited for its nodes."""
+    transition.volatile(claimed=() if event.refused else event.nodes, busy=event.used)
+    if transition.state.phase is Phase.BACKOFF:
+        recovery_sequence.launch_when_due(transition)
+    elif transition.state.phase is Phase.NEW and not transition.state.waits_for_welcome:
+        _begin(transition)
+    transition.volatile(claimed=())
 
 
 def _on_message(transition: Transition, event: CoordinatorMessage) -> None:
@@ -308,7 +322,7 @@ def _on_node(transition: Transition, event: NodeSeen) -> None:
         return
     if event.source == "agent" and event.state is NodeState.UP:
         transition.record(records.Agent(node=event.node))
-    if (event.state is NodeState.DOWN) != known or event.found or lost_nodes.news(transition.state, event):
+    if event.state.unusable != known or event.found or lost_nodes.news(transition.state, event):
         transition.record(
             records.Node(node=event.node, state=event.state, reason=event.reason, source=event.source)
         )
@@ -451,6 +465,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Reached: _on_reached,
     EvidenceCollected: recovery_sequence.take_evidence,
     NodeSeen: _on_node,
+    NodesClaimed: _on_nodes_claimed,
     LeaseEnded: _on_lease_ended,
     Stopped: _on_stopped,
     JournalTroubled: _on_journal,

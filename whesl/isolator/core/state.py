@@ -144,6 +144,8 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     next_heartbeat: float = 0.0
     welcome_deadline: float | None = None
     waits_for_welcome: bool = False
+    busy: tuple[str, ...] = ()  # nodes that other tasks of the allocation use, as far as was told
+    claimed: tuple[str, ...] = ()  # nodes that were claimed for the attempt that is to start
     register_at: float | None = None  # not admitted yet; 0: registered again
     said_waiting: bool = False
     killed: bool = False  # the attempt is being killed because the task is to end

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
+from whesl.agents import node_division
+from whesl.agents.fencing import attempt_token_prefix
 from whesl.esl.spec import ExceptionSpec, Spec
-from whesl.isolator.core import token_prefix_and_spares
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.workflow import Task
@@ -72,7 +73,7 @@ class AttemptPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 def token_prefix(setup: Setup) -> str:
     """Return what the tokens of all attempts of a task begin with: what its agents fence by."""
-    return token_prefix_and_spares.token_prefix(setup.salt, setup.task.id)
+    return attempt_token_prefix.token_prefix(setup.salt, setup.task.id)
 
 
 def token(setup: Setup, attempt: int) -> str:
@@ -80,21 +81,28 @@ def token(setup: Setup, attempt: int) -> str:
     return f"{token_prefix(setup)}{attempt}"
 
 
-def split(setup: Setup, *, wanted: int | None = None, avoid: frozenset[str] = frozenset()) -> NodeSet:
+def split(
+    setup: Setup,
+    *,
+    wanted: int | None = None,
+    avoid: frozenset[str] = frozenset(),
+    taken: frozenset[str] = frozenset(),
+) -> NodeSet:
     """Return which nodes the first attempt under a claim uses, and the rest as spares.
 
     Args:
         setup: names the allocation's nodes.
         wanted: how many are used, where a configuration says so.
         avoid: suspected nodes.
+        taken: nodes that other tasks use, besides those of which the setup says so.
     """
-    most, last = token_prefix_and_spares.usual(setup.nodes, setup.own_node, use_own=setup.use_own_node)
-    return choose(setup.nodes, wanted or setup.active or most, avoid, last | set(setup.taken))
+    most, last = node_division.usual(setup.nodes, setup.own_node, use_own=setup.use_own_node)
+    return choose(setup.nodes, wanted or setup.active or most, avoid, last | taken | set(setup.taken))
 
 
 def choose(
     nodes: tuple[str, ...], wanted: int, avoid: frozenset[str], last: frozenset[str] = frozenset()
 ) -> NodeSet:
     """Return the first ``wanted`` nodes in use and the rest as spares; the arguments are ``divided``'s."""
-    active, spares = token_prefix_and_spares.divided(nodes, wanted, avoid, last)
+    active, spares = node_division.divided(nodes, wanted, avoid, last)
     return NodeSet(active=active, spares=spares)

@@ -104,13 +104,14 @@ class Starter:
         file_retry.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         if account := self._job.setup.account:
             with contextlib.suppress(OSError):  # others may take its nodes then, as without the account
-                node_claims.claim(account, str(directory.path), lambda _: command.nodes.active)
+                node_claims.claim(account, str(directory.path), lambda *_: command.nodes.active)
         launch = self._compose(command)
         if command.nodes.swapped:
             # Only here: swaps are rare, and what starts a task's first attempt loads no more than that needs.
             from whesl.rjms.shims.replaced_node_mentions import mentions
 
-            self._outdated = mentions(launch.environment, launch.command, command.nodes.swapped)
+            where = (taskdir.script_of(self._job), self._job.setup.own_node)
+            self._outdated = mentions(launch.environment, launch.command, command.nodes.swapped, *where)
         if command.configuration.path_map:
             self._prepare(command)
         return Attempt.start(self._job, directory, number, command.token, launch)

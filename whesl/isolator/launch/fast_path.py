@@ -18,10 +18,10 @@ import sys
 import time
 from types import SimpleNamespace
 
-from whesl.agents import program_runner
+from whesl.agents import allocation_share, node_division, program_runner
+from whesl.agents.fencing import attempt_token_prefix
 from whesl.esl import rules_cache
-from whesl.isolator.core import token_prefix_and_spares
-from whesl.isolator.launch import allocation_share, attempt_runner, keeper, setup_json
+from whesl.isolator.launch import attempt_runner, keeper, setup_json
 from whesl.locking import takeover_lock
 from whesl.model import file_retry
 from whesl.model import home as places
@@ -217,11 +217,9 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     place = f"{path}/{_ATTEMPT}"
     # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
     file_retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
-    most, last = token_prefix_and_spares.usual(
-        setup["nodes"], setup["own_node"], use_own=setup["use_own_node"]
-    )
+    most, last = node_division.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
     last |= set(setup.get("taken", ()))
-    active, _ = token_prefix_and_spares.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
+    active, _ = node_division.divided(setup["nodes"], setup["active"] or most, frozenset(), last)
     file_retry.replace(f"{path}/reconfigure.json", UNCHANGED)
     file_retry.replace(f"{path}/hosts", "".join(f"{node}\n" for node in active).encode())
     environment = {**os.environ, **_launchers(task, active)}
@@ -229,7 +227,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         task=setup["task"]["id"],
         workflow=setup["workflow"],
         restarts=setup["earlier"],
-        token=f"{token_prefix_and_spares.token_prefix(setup['salt'], setup['task']['id'])}1",
+        token=f"{attempt_token_prefix.token_prefix(setup['salt'], setup['task']['id'])}1",
         active=active,
         swapped="{}",
         lost=(),
@@ -256,7 +254,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
 # The JSON of a ``Configuration`` that nobody has changed.
 UNCHANGED = (
     b'{"version":0,"path_map":{"rules":[]},"environment":{},"command":null,"nodes":null,'
-    b'"time_limit":null,"workdir":null,"excluded_nodes":[],"skip":false,"restart":0.0}'
+    b'"time_limit":null,"workdir":null,"excluded_nodes":[],"skip":false,"restart":0.0,"failed":[]}'
 )
 
 

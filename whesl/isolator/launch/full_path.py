@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
+from whesl.agents import allocation_share
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup import Setup
-from whesl.isolator.launch import allocation_share, first_attempt, keeper, setup_json, stale_lock
+from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
@@ -99,14 +100,17 @@ def prepare(request: Request) -> dict[str, Any] | int:
 
 def _rules(request: Request, here: Path) -> Spec | None:
     """Return the rules with their paths as they are here, in the task's environment. Raises UsageError."""
-    spec = load_rules(request.rules, places.rules_cache(here), any_job=not (request.step or request.name))
+    warn = None if request.quiet else lambda each: sys.stderr.write(f"whesl: {each}\n")
+    any_job = not (request.step or request.name)
+    spec = load_rules(request.rules, places.rules_cache(here), any_job=any_job, warn=warn)
     if spec is None:
         return None
     from whesl.esl.path_expansion import expanded  # only here: without rules nothing is to be expanded
 
     spec, undefined = expanded(spec, os.environ)
-    for each in () if request.quiet else undefined:
-        sys.stderr.write(f"whesl: {each}\n")
+    if warn is not None:
+        for each in undefined:
+            warn(each)
     return spec
 
 

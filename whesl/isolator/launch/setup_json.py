@@ -134,7 +134,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "use_own_node": request.own_node,
         "restarts": given.restart_count,
         "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
-        "kept": bool(os.environ.get(KEEPS)),
+        "kept": bool(os.environ.get(KEEPS)) and os.environ.get("SBATCH_NO_KILL", "") != "set",
         "heterogeneous": heterogeneous,
         "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),

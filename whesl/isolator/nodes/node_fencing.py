@@ -154,7 +154,8 @@ class Nodes:
         for fact in self._agents.poll(now) if self._agents else ():
             if isinstance(fact, NodeLost):
                 self._states.due = now
-                self._feed(NodeSeen(node=fact.node, state=NodeState.DOWN, reason=fact.reason, source="agent"))
+                down = NodeState.RELEASED if self._states.released(fact.node) else NodeState.DOWN
+                self._feed(NodeSeen(node=fact.node, state=down, reason=fact.reason, source="agent"))
             elif isinstance(fact, NodeUp):
                 self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
                 self._came_back(fact.node)

@@ -15,12 +15,18 @@ from whesl.rjms.shims.options import parse_mpi, parse_srun
 
 # What WHESL and the resource managers tell of the nodes themselves, and the shell's own name for its host.
 _OWN = re.compile(r"(WHESL|SLURM|SLURMD|FLUX|SSH|PMI|PMIX|OMPI|PRTE)_\w+|HOST|HOSTNAME|_")
+# srun sets them in its steps, to where it runs itself: on the script's host, whichever nodes the ranks have.
+_LAUNCHER = re.compile(r"SLURM_(?:LAUNCH_NODE_IPADDR|SRUN_COMM_HOST)")
 _LIST = re.compile(r"[\w.-]+\[[0-9,-]+\][\w.-]*")
 _LONGEST = 120  # characters that are shown of a word
 
 
 def mentions(
-    environment: Mapping[str, str], command: Sequence[str], swapped: Mapping[str, str]
+    environment: Mapping[str, str],
+    command: Sequence[str],
+    swapped: Mapping[str, str],
+    script: bytes = b"",
+    script_host: str = "",
 ) -> tuple[str, ...]:
     """Return what names a replaced node, as ``MASTER_ADDR=n01`` or ``argument --host=n01``.
 
@@ -30,14 +36,18 @@ def mentions(
         environment: the attempt's.
         command: the attempt's, with its arguments.
         swapped: node that was replaced to the node in its place.
+        script: the text of the task's script, where that is known.
+        script_host: the node on which the script runs, replaced or not.
     """
     if not swapped:
         return ()
+    words = "\n".join((*command, script.decode(errors="replace"))) if script_host in swapped else ""
+    launcher = [f"{name} ({script_host})" for name in dict.fromkeys(_LAUNCHER.findall(words))]
     # A name stands for a host alone, before its domain and behind a scheme or a user: tcp://n01:29500. In a
     # path it is a directory.
     names = "|".join(re.escape(name) for name in sorted(swapped, key=len, reverse=True))
     named = re.compile(rf"(?:(?<![\w./-])|(?<=//))(?:{names})(?![\w-])")
-    return tuple(_found(environment, command, named, frozenset(swapped)))
+    return (*_found(environment, command, named, frozenset(swapped)), *launcher)
 
 
 def _found(

@@ -49,6 +49,7 @@ class SlurmAllocation:
         self._nodes = nodes_of(environ)
         self._components = components(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
+        self._left: dict[str, NodeState] = {}  # nodes that are not the job's any more
         self._background: list[subprocess.Popen[bytes]] = []
         self.slurmds = Slurmds(self._listening)
 
@@ -133,9 +134,12 @@ class SlurmAllocation:
         self._background = [process for process in self._background if process.poll() is None]
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return Slurm's view of the nodes. One that Slurm took from the job is DOWN for the job.
+        """Return Slurm's view of the nodes.
 
-        Where Slurm shows nobody the nodes' states (PrivateData=nodes), those of the job are UNKNOWN.
+        One that Slurm took from the job is DOWN for the job; one that is well and not the job's any more was
+        given back by its owner (``scontrol update JobId=... NumNodes=``), and is RELEASED. A lost node that
+        comes back is not the job's either: it stays what it was called first. Where Slurm shows nobody the
+        nodes' states (PrivateData=nodes), those of the job are UNKNOWN.
         """
         self.slurmds.learn()
         wanted = hostlist.compress(self._nodes)
@@ -151,10 +155,11 @@ class SlurmAllocation:
             if not seen:
                 raise
             kept = self._nodes
-        return {
-            node: seen.get(node, NodeState.UNKNOWN) if node in kept else NodeState.DOWN
-            for node in self._nodes
-        }
+        for node in self._nodes:
+            well = seen.get(node) in (NodeState.UP, NodeState.DRAINED)
+            if node not in kept:
+                self._left.setdefault(node, NodeState.RELEASED if well else NodeState.DOWN)
+        return {node: self._left.get(node) or seen.get(node, NodeState.UNKNOWN) for node in self._nodes}
 
     def suspended(self) -> Suspended:
         """Return for how long Slurm suspended it (``scontrol suspend``, gang scheduling, preemption)."""
@@ -250,6 +255,7 @@ class SlurmAllocation:
             with tempfile.TemporaryDirectory(prefix="whesl-resize-") as directory:
                 change = f"NodeList={hostlist.compress(rest)}"
                 self._commands.run("scontrol", "update", f"JobId={self._job}", change, cwd=directory)
+            self._left[node] = NodeState.DOWN  # nobody gives back another one
         except (CouldNotObserveError, RefusedError, TransientError):
             return False
         return True

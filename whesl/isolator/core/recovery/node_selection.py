@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 
+from whesl.isolator.core.events_and_commands import ClaimNodes
 from whesl.isolator.core.state import State
 from whesl.isolator.core.task_setup import split
 from whesl.isolator.core.transition_context import Transition
@@ -13,24 +15,57 @@ from whesl.records import isolator as records
 from whesl.wire.messages import NodeSuspect
 
 
-def choose_first(transition: Transition) -> None:
-    """Split the allocation for the first attempt under a claim, and write the split down."""
+class Places(enum.Enum):
+    """Whether an attempt can start on its nodes."""
+
+    READY = "ready"
+    CLAIMING = "claiming"  # the account of the allocation is asked, and answers by ``NodesClaimed``
+    TOO_FEW = "too-few"
+
+
+def choose_first(transition: Transition) -> bool:
+    """Split the allocation for the first attempt under a claim, and write the split down.
+
+    Returns False when it waits for its nodes to be claimed.
+    """
     state = transition.state
     setup = state.setup
     bad = {item.node for item in state.bad_nodes if item.expires > transition.now}
     avoid = frozenset(bad | set(state.configuration.excluded_nodes) | set(state.down))
-    nodes = split(setup, wanted=state.configuration.nodes, avoid=avoid)
+    taken = frozenset((*setup.taken, *state.busy))
+    nodes = split(setup, wanted=state.configuration.nodes, avoid=avoid, taken=taken)
+    if not _own(transition, nodes.active, split(setup).active, taken):
+        return False
     avoided = tuple(sorted(avoid & set(nodes.spares)))
     transition.record(records.Nodes(nodes=nodes, avoided=avoided))
     if avoided:
         transition.say(f"not used while others are free: {_why(state, avoided, transition.now)}")
     used = sorted(avoid & set(nodes.active))
-    if shared := [node for node in nodes.active if node in setup.taken]:
+    if shared := [node for node in nodes.active if node in taken]:
         transition.say(f"shared with other tasks, since no more nodes are free: {', '.join(shared)}")
     if used:
         transition.say(
             f"used although avoided, because there are no others: {_why(state, used, transition.now)}"
         )
+    return True
+
+
+def _own(
+    transition: Transition, active: tuple[str, ...], before: tuple[str, ...], shared: frozenset[str]
+) -> bool:
+    """Whether the task has claimed the nodes of its next attempt; where not, that is begun.
+
+    Args:
+        transition: the present one.
+        active: the nodes.
+        before: those that it has claimed before.
+        shared: those that other tasks may use, too.
+    """
+    state = transition.state
+    if not state.setup.account or active in (before, state.claimed):
+        return True
+    transition.do(ClaimNodes(nodes=active, shared=tuple(node for node in active if node in shared)))
+    return False
 
 
 def _why(state: State, nodes: Sequence[str], now: float) -> str:
@@ -53,29 +88,34 @@ def too_few(state: State) -> str:
     living = [node for node in nodes.active if node not in gone]
     lost = ", ".join(gone) or "none is left in use"
     there = ", ".join(living) or "none"
-    return f"no spare is left for {lost}: {len(nodes.active)} needed, alive: {there}"
+    busy = [node for node in nodes.spares if node in state.busy]
+    others = f"; used by other tasks: {', '.join(busy)}" if busy else ""
+    return f"no spare is left for {lost}: {len(nodes.active)} needed, alive: {there}{others}"
 
 
-def place(transition: Transition) -> bool:
+def place(transition: Transition) -> Places:
     """Make sure that the next attempt starts on living nodes: spares take the places of dead ones.
 
-    Returns False when a dead node is left in use and there is no spare for it.
+    A spare that another task of the allocation uses takes nobody's place.
     """
-    nodes = transition.state.nodes
-    replaced = dead(transition.state)
+    state = transition.state
+    nodes = state.nodes
+    replaced = dead(state)
     if not nodes.active:
-        return False
+        return Places.TOO_FEW
     for node in replaced:
         try:
-            nodes = nodes.replace(node, avoid=frozenset(transition.state.down))
+            nodes = nodes.replace(node, avoid=frozenset((*state.down, *state.busy)))
         except LookupError:
-            return False
+            return Places.TOO_FEW
+    if not _own(transition, nodes.active, state.nodes.active, frozenset()):
+        return Places.CLAIMING
     if replaced:
         transition.record(records.Nodes(nodes=nodes, replaced=replaced))
         transition.say(f"dead and replaced by spares before the start: {', '.join(replaced)}")
         for node in replaced:
             transition.send(NodeSuspect(bad_node=_lost(transition, node)))
-    return True
+    return Places.READY
 
 
 def _lost(transition: Transition, node: str) -> BadNode:

@@ -447,12 +447,13 @@ def launch_when_due(transition: Transition) -> None:
     if state.phase is Phase.BACKOFF and transition.now < not_before:
         transition.wake(not_before)
         return
-    if not node_selection.place(transition):
+    placed = node_selection.place(transition)
+    if placed is node_selection.Places.TOO_FEW:
         if not raise_lost(transition):
             evidence = Evidence(kind="node", time=transition.now, detail=node_selection.too_few(state))
             give_up(transition, evidence, f"spares-exhausted: {evidence.detail}")
-        return
-    start_attempt(transition, state.attempt + 1)
+    elif placed is node_selection.Places.READY:
+        start_attempt(transition, state.attempt + 1)
 
 
 def raise_queued(transition: Transition) -> bool:

@@ -5,8 +5,7 @@ Standard library only: ``whesl exec`` decides it before anything of the isolator
 
 from __future__ import annotations
 
-from whesl.agents import node_claims
-from whesl.isolator.core import token_prefix_and_spares
+from whesl.agents import node_claims, node_division
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
@@ -27,13 +26,13 @@ def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
     nodes, wanted = tuple(setup["nodes"]), setup["active"]
     if not setup["job_id"] or setup["heterogeneous"] or not wanted or wanted >= len(nodes):
         return {}
-    _, last = token_prefix_and_spares.usual(nodes, setup["own_node"], use_own=setup["use_own_node"])
+    _, last = node_division.usual(nodes, setup["own_node"], use_own=setup["use_own_node"])
     account = node_claims.account(home, setup["rjms"], setup["job_id"], setup["restarts"])
     try:
         _, used = node_claims.claim(
             account,
             task,
-            lambda used: token_prefix_and_spares.divided(nodes, wanted, frozenset(), last | used)[0],
+            lambda used, _: node_division.divided(nodes, wanted, frozenset(), last | used)[0],
         )
     except OSError:
         return {}  # its nodes may be another task's, too: as without the account

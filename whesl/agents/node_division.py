@@ -1,21 +1,9 @@
-"""What follows from a task's setup alone: its attempts' tokens, and which nodes are in use.
+"""Which nodes of an allocation a task uses and which are its spares: it follows from the task's setup alone.
 
 So ``whesl exec`` and the isolator come to the same without telling each other. Standard library only.
 """
 
 from __future__ import annotations
-
-from whesl.model.digest import hexdigest
-
-
-def token_prefix(salt: str, task: str) -> str:
-    """Return what the tokens of all attempts of a task begin with: what its agents fence by.
-
-    Args:
-        salt: drawn for the task.
-        task: its id.
-    """
-    return hexdigest(f"{salt}/{task}".encode(), 16) + "."
 
 
 def divided(
