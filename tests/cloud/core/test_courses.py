@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import heapq
+import math
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, stage, workflow
 from whesl.cloud.core import scaler, schedule, stage_speed
 from whesl.cloud.core.plan_simulation import follow
-from whesl.cloud.core.records import Cost, Plan, Settings, Workflow
+from whesl.cloud.core.records import HOUR, Cost, Plan, Schedule, Settings, Workflow
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.core.uncertainty import Draws, last_task
+from whesl.model.errors import UsageError
 
 LENGTH = 3300.0
 
@@ -21,20 +26,23 @@ def course(flow: Workflow, free: float) -> tuple[float, ScalerState]:
     """Return the end of a plan's course in which all is as foreseen, without what whole tasks add to it."""
     paces = stage_speed.paces(flow, complete(flow), PRICES, CLUSTER)
     made = schedule.build(paces, PRICES, [free], 0.0, LENGTH, end=LENGTH - 600)
-    plan = Plan(
+    state = scaler.begin(_plan(made, Settings(rebalance=False, backup=0.0)), paces)
+    none = np.zeros(1)
+    drawn = Draws(none[:, None], np.ones((1, len(paces), 2)), np.zeros(len(paces)), none, np.zeros((1, 12)))
+    found = follow(state, paces, PRICES, np.full((1, 1), free), drawn)
+    return float(found.finished[0] - last_task(paces, drawn.deviations, LENGTH, none)[0]), state
+
+
+def _plan(made: Schedule, settings: Settings) -> Plan:
+    return Plan(
         schedule=made,
         cost=Cost(),
         expected_cost=0.0,
         probability=None,
         cluster_hours=0.0,
         cloud_hours=0.0,
-        settings=Settings(rebalance=False, backup=0.0),
+        settings=settings,
     )
-    state = scaler.begin(plan, paces)
-    none = np.zeros(1)
-    drawn = Draws(none[:, None], np.ones((1, len(paces), 2)), np.zeros(len(paces)), none, np.zeros((1, 12)))
-    found = follow(state, paces, PRICES, np.full((1, 1), free), drawn)
-    return float(found.finished[0] - last_task(paces, drawn.deviations, LENGTH, none)[0]), state
 
 
 def counted(state: ScalerState, seconds: list[float], *, barrier: bool) -> float:
@@ -69,6 +77,73 @@ def test_a_course_ends_when_its_last_task_does(seconds: list[float], free: float
     # Tasks as a whole are late by one of the longest at most; behind a barrier in each stage.
     late = counted(state, seconds, barrier=barrier) - found
     assert -1 <= late <= max(seconds) * (len(seconds) if barrier else 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seconds=st.floats(200, 9000),
+    tasks=st.integers(1, 12),
+    free=st.lists(st.integers(0, 6), min_size=7, max_size=7),
+    after=st.none() | st.floats(100, 4000),
+)
+def test_a_task_counts_only_where_an_executor_lives_long_enough(
+    seconds: float, tasks: int, free: list[int], after: float | None
+) -> None:
+    """Tasks of 40 minutes were planned as 1.5 an hour, and tasks of two hours into hours of the cluster."""
+    stages = [stage("a", tasks, [], seconds)] + ([stage("b", tasks, ["a"], after)] if after else [])
+    flow = workflow(*stages)
+    paces = stage_speed.paces(flow, complete(flow), PRICES, CLUSTER)
+    alone = tuple(msgspec.structs.replace(pace, cloud=None, platform=None) for pace in paces)
+    deadline = 7 * HOUR
+    try:
+        made = schedule.build(alone, PRICES, [float(one) for one in free], 0.0, deadline)
+    except UsageError:
+        return  # too few nodes, or too little time on each
+    for one in made.assignments:
+        assert one.nodes <= free[one.hour]
+    state = scaler.begin(_plan(made, Settings(rebalance=False, backup=0.0)), alone)
+    none = np.zeros(1)
+    drawn = Draws(none[:, None], np.ones((1, len(alone), 2)), np.zeros(len(alone)), none, np.zeros((1, 84)))
+    idle = np.array([free], dtype=np.float64)
+    found = follow(state, alone, PRICES, idle, drawn).finished[0]
+    if np.isfinite(found):
+        late = last_task(alone, drawn.deviations, deadline, none)[0]
+        assert found - late >= _requested(state, free) - 300 - 1
+
+
+def _requested(state: ScalerState, free: list[int]) -> float:
+    """Return when the last task ends where each node takes a task only if it ends within its request.
+
+    Requests are granted as the course grants them: what is free in an hour or in the one before.
+    """
+    nodes: list[tuple[int, float, float]] = []  # the stage, and from when until when
+    for hour in range(len(free)):
+        idle = max(free[hour], free[max(0, hour - 1)])
+        idle -= sum(over > hour * HOUR for _, _, over in nodes)
+        for number, table in enumerate(state.tables):
+            asked = table.nodes[hour] if hour < len(table.nodes) else 0
+            assert table.hpc is not None
+            granted = max(0, min(asked, idle))
+            idle -= asked
+            length = max(table.hours[hour], stage_speed.request_hours(table.hpc)) if asked else 0
+            nodes += [(number, hour * HOUR, (hour + length) * HOUR)] * granted
+    done = [0.0] * state.tables[0].tasks
+    for number, table in enumerate(state.tables):
+        assert table.hpc is not None
+        mine = [[begin, over] for at, begin, over in nodes if at == number]
+        ready, done = sorted(done), []
+        for when in ready:
+            able = [
+                (max(when, one[0]), one)
+                for one in mine
+                if max(when, one[0]) + stage_speed.SLACK * table.hpc < one[1] + 1e-6
+            ]
+            if not able:
+                return math.inf
+            begin, chosen = min(able, key=lambda pair: pair[0])
+            chosen[0] = begin + table.hpc
+            done.append(chosen[0])
+    return max(done)
 
 
 def test_a_single_task_takes_its_time() -> None:

@@ -207,7 +207,7 @@ def test_a_stage_for_the_cluster_alone_needs_its_nodes() -> None:
     found = stage_speed.paces(
         flow, profile_estimation.complete(flow, Profile(workflow=""), (gpus,)), none, gpus
     )
-    with pytest.raises(UsageError, match="whose free nodes do not suffice: 380 of 500"):
+    with pytest.raises(UsageError, match="whose free nodes do not suffice: 382 of 500"):
         schedule.build(found, none, [1.0], 0.0, 2 * HOUR)
 
 
@@ -261,19 +261,46 @@ def test_a_cost_estimate_counts_instances_by_the_hour_and_what_leaves_the_cloud(
 
 
 @pytest.mark.parametrize("checkpoints", [False, True])
-@pytest.mark.parametrize(("seconds", "ends"), [(3200.0, True), (3300.0, False), (7200.0, False)])
+@pytest.mark.parametrize(("seconds", "hours"), [(3200.0, 1), (3300.0, 2), (7200.0, 3), (100_000.0, 31)])
 def test_nothing_is_planned_on_a_node_where_it_cannot_end(
-    seconds: float, ends: bool, checkpoints: bool
+    seconds: float, hours: int, checkpoints: bool
 ) -> None:
     # Tasks of two hours were planned into hours of the cluster, and none of them ended there.
     long = Stage(name="a", tasks=4, seconds=seconds, checkpoints=checkpoints)
     flow = Workflow(name="w", stages=(long, Stage(name="b", tasks=4, seconds=10.0)))
     paces = stage_speed.paces(flow, complete(flow), PRICES, CLUSTER)
-    there, short = stage_speed.whole(paces)
-    assert (there.hpc is not None) is (ends or checkpoints) and short.hpc is not None
     alone = tuple(msgspec.structs.replace(pace, cloud=None, platform=None) for pace in paces)
-    if ends or checkpoints:
-        assert stage_speed.whole(alone) == alone
-    else:
-        with pytest.raises(UsageError, match="a task of a takes longer"):
-            stage_speed.whole(alone)
+    for longest in (1, 2, 3, 24, 31):
+        ends = checkpoints or hours <= longest
+        there, short = stage_speed.whole(paces, longest)
+        assert (there.hpc is not None) is ends and short.hpc is not None
+        if ends:
+            assert all(pace.hpc for pace in stage_speed.whole(alone, longest))
+        else:
+            with pytest.raises(UsageError, match="a task of a does not end"):
+                stage_speed.whole(alone, longest)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "requests"),
+    # Six tasks on four free nodes: how many requests of how many hours there are for them.
+    [(10, {(1, 2)}), (40, {(1, 6)}), (120, {(3, 6)})],
+)
+def test_a_request_is_as_long_as_a_task_needs(minutes: float, requests: set[tuple[int, int]]) -> None:
+    flow = workflow(stage("a", 6, [], 60.0 * minutes))
+    alone = tuple(msgspec.structs.replace(pace, cloud=None, platform=None) for pace in paces_of(flow))
+    made = schedule.build(alone, PRICES, [4.0], 0.0, 10 * HOUR)
+    found: dict[int, int] = {}
+    for one in made.assignments:
+        if one.nodes > one.stays:
+            found[one.hours] = found.get(one.hours, 0) + one.nodes - one.stays
+    assert {(hours, count) for hours, count in found.items() if count} == requests
+    assert done(made, "a") == pytest.approx(6)
+
+
+@given(seconds=st.floats(1, 9000), life=st.floats(1, 30_000))
+def test_the_runner_begins_as_many_tasks_in_a_request_as_the_plan_counts(seconds: float, life: float) -> None:
+    begun, now = 0, 0.0
+    while begun < 50_000 and now + stage_speed.SLACK * seconds < life - 1e-6:  # as ``Queues`` decides
+        begun, now = begun + 1, now + seconds
+    assert stage_speed.executor_tasks(life, seconds, seconds, life) == begun

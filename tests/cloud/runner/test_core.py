@@ -38,8 +38,20 @@ BOTH = (Domain.HPC, Domain.CLOUD)
 class World:
     """A run whose sides do what a test says."""
 
-    def __init__(self, *, nodes: int = 1, instances: int = 1, backup: bool = False, **limits: object) -> None:
-        self.workflow = worlds.two_stages(2, 10.0, Path("ledger"))
+    def __init__(
+        self,
+        *,
+        nodes: int = 1,
+        instances: int = 1,
+        backup: bool = False,
+        seconds: float = 10.0,
+        checkpoints: bool = False,
+        **limits: object,
+    ) -> None:
+        self.seconds = seconds
+        flow = worlds.two_stages(2, seconds, Path("ledger"))
+        stages = (msgspec.structs.replace(stage, checkpoints=checkpoints) for stage in flow.stages)
+        self.workflow = msgspec.structs.replace(flow, stages=tuple(stages))
         settings = Settings(long=3600.0, short=300.0, rebalance=False)
         self.plan = worlds.plan(
             self.workflow, nodes=nodes, instances=instances, now=T0, settings=settings, backup=backup
@@ -59,7 +71,7 @@ class World:
         for record, time in self.journal:
             encoded = msgspec.json.encode(record)
             state.take(msgspec.json.decode(encoded, type=type(record)), time)
-        initial = worlds.initial(self.workflow, self.plan, 10.0)
+        initial = worlds.initial(self.workflow, self.plan, self.seconds)
         self.core = Core(state, self.limits, initial, BOTH)
         self.take(self.core.resume(self.now, stop))
 
@@ -411,3 +423,22 @@ def test_while_the_cluster_refuses_the_cloud_is_paid_only_where_the_user_said_so
     world.tell(Tick(), after=3600.0)
     assert any(one.asked.domain is Domain.CLOUD for one in world.taken(Start) if isinstance(one, Start))
     assert "requests to the cluster" not in world.core.state.troubles
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize(("minutes", "hours"), [(40, 1), (120, 3)])
+def test_a_node_is_asked_for_as_long_as_a_task_needs_and_given_only_what_ends_on_it(
+    minutes: float, hours: int, checkpoints: bool
+) -> None:
+    # Tasks of two hours were given to nodes for an hour, and none of them ended.
+    world = World(nodes=1, instances=0, seconds=60 * minutes, checkpoints=checkpoints)
+    (asked, *_) = (one.asked for one in world.taken(Start) if isinstance(one, Start))
+    assert asked.domain is Domain.HPC and asked.seconds == 3600.0 * (1 if checkpoints else hours)
+    world.up(asked.id)
+    world.copy()
+    given = [one for one in world.taken(Send) if isinstance(one, Send) and one.executor == asked.id]
+    assert [one.assignment.stage for one in given] == ["first"]
+    world.now += 60 * minutes
+    world.said(given[0])
+    again = [one for one in world.taken(Send) if isinstance(one, Send) and one.executor == asked.id]
+    assert len(again) == int(checkpoints and minutes < 60)

@@ -126,6 +126,7 @@ def shape(tasks: list[int], seconds: float, *, barrier: bool = False) -> executo
         1e6,
         1e9,
         60.0,
+        np.zeros(count),
     )
 
 

@@ -79,8 +79,8 @@ def run(
 
     WORKFLOW is a Maestro study (.yaml), a WfCommons execution (.json) or a table of stages (.toml, .csv).
 
-    Asks the scheduler for single nodes of an hour, and the cloud for the rest. A run that was killed is
-    taken up again by the same command; `whesl cloud status DIR` shows it.
+    Asks the scheduler for single nodes, for an hour or as long as a task needs, and the cloud for the rest.
+    A run that was killed is taken up again by the same command; `whesl cloud status DIR` shows it.
     """
     from whesl.cloud import plan_inputs as planning
     from whesl.cloud.core import plan_menu
@@ -124,7 +124,14 @@ def run(
         assert until is not None and site is not None and case is not None
         if site.cloud.spot and site.cloud.provider:
             case = planning.on_spot(case, gpu=gpu_nodes)
-        chosen = choose(case, until, probability=probability, budget=budget, hour=hour)
+        chosen = choose(
+            case,
+            until,
+            probability=probability,
+            budget=budget,
+            hour=hour,
+            longest=site.cluster.longest_request,
+        )
         limits = Limits(
             retries=site.retries,
             budget=budget,

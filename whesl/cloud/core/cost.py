@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from whesl.cloud.core.records import HOUR, Cost, Domain, PriceList, Schedule, Workflow
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.cloud.core.stage_speed import Pace
 
 _GB = 1e9
 
@@ -67,3 +75,32 @@ def node_hours(schedule: Schedule) -> tuple[float, float]:
     for one in schedule.assignments:
         sums[one.domain] += one.nodes
     return sums[Domain.HPC], sums[Domain.CLOUD]
+
+
+def data_cost(
+    paces: tuple[Pace, ...], prices: PriceList, clouded: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return what files and transfers cost in each course, in the prices' currency.
+
+    Args:
+        paces: of the stages.
+        prices: of the cloud's files and transfers.
+        clouded: tasks of each stage that run in the cloud, shape (courses, stages).
+    """
+    read = np.array([pace.stage.input_bytes for pace in paces]) / 1e9
+    written = np.array([pace.stage.output_bytes for pace in paces]) / 1e9
+    tasks = np.array([pace.stage.tasks for pace in paces], dtype=np.float64)
+    place = {pace.stage.name: at for at, pace in enumerate(paces)}
+    out = prices.leaving + prices.read
+    found = clouded @ (read * prices.read + written * prices.write)
+    parents = [[place[edge.parent] for edge in pace.stage.parents] for pace in paces]
+    fed = {parent for mine in parents for parent in mine}
+    share = clouded / tasks
+    for at, pace in enumerate(paces):
+        if at not in fed:
+            found += clouded[:, at] * written[at] * out
+        for parent in parents[at] or [-1]:
+            before = share[:, parent] if parent >= 0 else 0.0
+            there = (share[:, at] - before) * pace.stage.tasks * read[at] / max(1, len(parents[at]))
+            found += np.where(there > 0, there * prices.write, -there * out)
+    return np.asarray(found, dtype=np.float64)

@@ -14,7 +14,8 @@ import numpy as np
 
 from whesl.cloud.core import cost, scaler, schedule
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.plan_simulation import data_cost, follow
+from whesl.cloud.core.cost import data_cost
+from whesl.cloud.core.plan_simulation import follow
 from whesl.cloud.core.records import (
     CLUSTER,
     HOUR,

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.cloud.core.records import PriceList
+from whesl.cloud.core.cost import data_cost
 from whesl.cloud.core.scaler import LATE
+from whesl.cloud.core.stage_speed import SLACK, executor_tasks, request_hours
 from whesl.cloud.core.uncertainty import last_task
 from whesl.predict.numba_jit import jit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from whesl.cloud.core.records import PriceList
     from whesl.cloud.core.scaler_events import ScalerState
     from whesl.cloud.core.stage_speed import Pace
     from whesl.cloud.core.uncertainty import Draws
@@ -26,8 +28,9 @@ _STEP = 300.0
 _MANY = 30.0  # instances lost in a step, from which on their number is taken for its mean
 _GOLDEN = 0.6180339887498949  # ranks of the stages from one draw
 _DONE = 1 - 1e-9  # of a stage, from which on it is taken for done
+_executor_tasks, _request_hours = jit_inner(executor_tasks), jit_inner(request_hours)
 # Rows of the array ``now``: what is known of a stage within one course and one hour.
-SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED, BUSY = range(9)
+SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED, BUSY, IDLE, HOURS = range(11)
 # Columns of the sums of a course.
 COST, BACKUP, CLUSTER, CLOUDY, LAST = range(5)
 
@@ -60,7 +63,9 @@ class _Stages(NamedTuple):
         delay: seconds until an instance works.
         revoked: share of the instances that are taken away in an hour.
         limit: most instances.
-        nodes, instances, planned: by hour, shape (stages, hours).
+        nodes, instances, planned, hours: by hour, shape (stages, hours).
+        whole: whether a task that is broken off begins anew.
+        longest: hours of the longest request.
         parents: places, -1 for none, shape (stages, most parents).
         barrier: likewise.
     """
@@ -76,6 +81,9 @@ class _Stages(NamedTuple):
     nodes: NDArray[np.float64]
     instances: NDArray[np.float64]
     planned: NDArray[np.float64]
+    hours: NDArray[np.int64]
+    whole: NDArray[np.bool_]
+    longest: NDArray[np.int64]
     parents: NDArray[np.int64]
     barrier: NDArray[np.bool_]
 
@@ -100,6 +108,9 @@ def _stages(state: ScalerState, paces: tuple[Pace, ...]) -> _Stages:
         np.array([table.nodes for table in tables], dtype=np.float64),
         np.array([table.instances for table in tables], dtype=np.float64),
         np.array([table.planned for table in tables], dtype=np.float64),
+        np.array([table.hours for table in tables], dtype=np.int64),
+        np.array([table.whole for table in tables]),
+        np.array([table.longest for table in tables], dtype=np.int64),
         parents,
         barrier,
     )
@@ -133,8 +144,9 @@ def follow(
         settings.short,
         settings.backup,
         settings.rebalance,
-        np.zeros((9, len(paces))),
+        np.zeros((11, len(paces))),
         np.zeros((len(paces), int(length / _STEP) + 3)),
+        np.zeros((2, len(paces), int(length / 3600.0) + 2)),
         sums,
         clouded,
     )
@@ -155,31 +167,55 @@ def _all(
     rebalance: bool,
     now: NDArray[np.float64],
     past: NDArray[np.float64],
+    requests: NDArray[np.float64],
     sums: NDArray[np.float64],
     clouded: NDArray[np.float64],
 ) -> None:
     """Follow all courses; fill in their sums and the tasks that each stage does in the cloud.
 
-    ``past`` has the share of each stage that was done at the beginning of each step, shape (stages, steps).
+    ``past`` has the share of each stage that was done at the beginning of each step, shape (stages, steps);
+    ``requests`` the nodes that were granted in each hour, and for how many hours, shape (2, stages, hours).
     """
     for course in range(len(free)):
         now[:] = 0.0
         now[FINISHED] = np.inf
+        requests[:] = 0.0
         for hour in range(int(np.ceil(length / 3600.0 - 1e-9))):
             begin = hour * 3600.0
             room = min(3600.0, length - begin)
-            _ask(stages, factors[course], hour, room, short, backup, rebalance, now)
+            _ask(stages, factors[course], hour, room, short, backup, rebalance, requests, now)
             # The least in an hour and in the one before: at its begin there are as many as in either.
             idle = max(free[course, hour], free[course, max(0, hour - 1)])
             for stage in range(len(stages.tasks)):
-                now[GRANTED, stage] = min(now[ASKED, stage], max(0.0, idle))
+                idle -= _staying(requests, stage, hour)
+            for stage in range(len(stages.tasks)):
+                granted = min(now[ASKED, stage], max(0.0, idle))
                 idle -= now[ASKED, stage]
+                requests[0, stage, hour], requests[1, stage, hour] = granted, now[HOURS, stage]
+                stays = _staying(requests, stage, hour)
+                now[GRANTED, stage] = granted + stays
+                now[ASKED, stage] += stays
+                now[IDLE, stage] = min(now[IDLE, stage], stays)
             moment = begin
             while moment < begin + room - 1e-6:
                 span = min(_STEP, begin + room - moment)
                 first = moment == begin
                 loss = losses[course, int(moment / _STEP + 0.5) % losses.shape[1]]
-                _advance(stages, factors, loss, short, course, moment, span, first, now, past, sums, clouded)
+                _advance(
+                    stages,
+                    factors,
+                    loss,
+                    short,
+                    course,
+                    moment,
+                    span,
+                    first,
+                    now,
+                    past,
+                    requests,
+                    sums,
+                    clouded,
+                )
                 for stage in range(len(stages.tasks)):
                     missing = now[ASKED, stage] - now[GRANTED, stage]
                     now[SPARE, stage] = min(now[SPARE, stage], np.ceil(backup * missing))
@@ -246,6 +282,16 @@ def _open(stages: _Stages, stage: int, now: NDArray[np.float64]) -> float:
 
 
 @jit_inner
+def _staying(requests: NDArray[np.float64], stage: int, hour: int) -> float:
+    """Return the nodes whose requests go on from the hours before."""
+    found = 0.0
+    for begun in range(hour):
+        if begun + requests[1, stage, begun] > hour:
+            found += requests[0, stage, begun]
+    return found
+
+
+@jit_inner
 def _ask(
     stages: _Stages,
     factors: NDArray[np.float64],
@@ -254,10 +300,11 @@ def _ask(
     short: float,
     backup: float,
     rebalance: bool,
+    requests: NDArray[np.float64],
     now: NDArray[np.float64],
 ) -> None:
     """What the scaler asks for in an hour: nodes, instances by the schedule, instances as backup."""
-    hours = stages.nodes.shape[1]
+    known = stages.nodes.shape[1]
     for stage in range(len(stages.tasks)):
         tasks = stages.tasks[stage]
         # After the first hour the scaler counts on the run times that it has seen.
@@ -266,32 +313,78 @@ def _ask(
         late = max(stages.end[stage] - hour * 3600.0, LATE * short)
         seconds = max(60.0, min(room, late))
         done = now[SHARE, stage] * tasks
-        planned = stages.planned[stage, hour] if hour < hours else tasks
-        before = stages.planned[stage, min(hour, hours) - 1] if hour and hours else 0.0
+        planned = stages.planned[stage, hour] if hour < known else tasks
+        before = stages.planned[stage, min(hour, known) - 1] if hour and known else 0.0
         need = planned - (done if rebalance else before)
         now[REACHED, stage] = now[SHARE, stage]
         most = max(0.0, _reached(stages, stage, now[REACHED]) * tasks - done)
         need = min(max(need, 0.0), most)
         now[REACHED, stage] += need / tasks
-        asked = stages.nodes[stage, hour] if hour < hours else 0.0
-        asked = min(asked, np.ceil(max(0.0, tasks - done) - 1e-6))
+        # Tasks that a node does in its time, and those of them that the hour or the stage counts on.
+        each, soon, hours = 0.0, 0.0, 1
+        if hpc < np.inf and not stages.whole[stage]:
+            each = soon = seconds / hpc
+        elif hpc < np.inf:
+            hours = max(stages.hours[stage, hour] if hour < known else 1, _request_hours(hpc, 3600.0))
+            if hours <= stages.longest[stage]:
+                life = hours * 3600.0
+                each = float(_executor_tasks(life, hpc, hpc, life))
+                soon = float(_executor_tasks(life, hpc, hpc, seconds if hours == 1 else max(seconds, late)))
+        stays = _staying(requests, stage, hour) if hours > 1 else 0.0
+        need = max(0.0, need - stays * soon)
         alone = stages.cloud[stage] == np.inf
-        if stages.hpc[stage] == np.inf:
-            asked = 0.0
-        elif alone and rebalance:
-            asked = max(asked, np.ceil(need * hpc / seconds - 1e-6))
+        asked = 0.0
+        if each > 0:
+            asked = stages.nodes[stage, hour] if hour < known else 0.0
+            asked = min(asked, np.ceil(max(0.0, tasks - done - stays) - 1e-6))
+            if alone and rebalance:
+                asked = max(asked, np.ceil(need * min(1.0, 1 / each) - 1e-6))
         instances, spare = 0.0, 0.0
         if not alone:
             if rebalance:
-                instances = np.ceil((need - asked * seconds / hpc) * cloud / seconds - 1e-9)
-            elif hour < hours:
+                instances = np.ceil((need - asked * soon) * cloud / seconds - 1e-9)
+            elif hour < known:
                 instances = stages.instances[stage, hour]
             instances = min(max(instances, 0.0), stages.limit[stage])
             spare = min(np.ceil(backup * asked - 1e-9), stages.limit[stage] - instances)
         now[ASKED, stage] = asked
+        now[HOURS, stage] = hours
         now[FRESH, stage] = max(0.0, instances - now[OWN, stage])
         now[OWN, stage] = instances
         now[SPARE, stage] = spare
+
+
+@jit_inner
+def _ended(
+    stages: _Stages,
+    stage: int,
+    factors: NDArray[np.float64],
+    requests: NDArray[np.float64],
+    opened: float,
+    moment: float,
+    until: float,
+) -> tuple[float, float, float]:
+    """Return tasks that end on the cluster, when the last one does, and when one may begin at the latest."""
+    found, last, latest = 0.0, 0.0, 0.0
+    for hour in range(int(moment / 3600.0 + 1e-9) + 1):
+        over = (hour + requests[1, stage, hour]) * 3600.0
+        if requests[0, stage, hour] <= 0 or over <= moment:
+            continue
+        hpc = stages.hpc[stage] * factors[stage, 0]
+        expected = stages.hpc[stage] * (factors[stage, 0] if hour else 1.0)
+        latest = max(latest, over - SLACK * expected)
+        begin = max(hour * 3600.0, opened)
+        if begin >= min(until, over):
+            continue
+        most = float(_executor_tasks(over - begin, hpc, expected, over - begin))
+        low, high = max(0.0, moment - begin) / hpc, (min(until, over) - begin) / hpc
+        if hpc > _STEP:  # those of shorter tasks are many within a step
+            low, high = np.floor(low + 1e-6), np.floor(high + 1e-6)
+        low, high = min(low, most), min(high, most)
+        if high > low:
+            found += requests[0, stage, hour] * (high - low)
+            last = max(last, min(until, begin + high * hpc))
+    return found, last if found > 0 else until, latest
 
 
 @jit_inner
@@ -320,6 +413,7 @@ def _advance(
     first: bool,
     now: NDArray[np.float64],
     past: NDArray[np.float64],
+    requests: NDArray[np.float64],
     sums: NDArray[np.float64],
     clouded: NDArray[np.float64],
 ) -> None:
@@ -337,8 +431,8 @@ def _advance(
         own = min(now[OWN, stage], most - granted)
         spare = min(now[SPARE, stage], most - granted - own)
         now[BUSY, stage] = granted + own + spare
-        hpc = stages.hpc[stage] * factors[course, stage, 0]
-        cloud = stages.cloud[stage] * factors[course, stage, 1]
+        hpc = stages.hpc[stage] * factors[stage, 0]
+        cloud = stages.cloud[stage] * factors[stage, 1]
         # New instances and the backup start late.
         lost = min(stages.delay[stage], span) if first else 0.0
         fresh = min(now[FRESH, stage], own)
@@ -348,19 +442,32 @@ def _advance(
             mean = stages.revoked[stage] * (own + spare) * span / 3600.0
             gone = _poisson(mean, (loss + _GOLDEN * stage) % 1.0)
             there -= min(there, gone * (0.5 + (stages.delay[stage] + short / 2) / cloud))
-        done = granted * span / hpc + there
-        if done > 0:
+        opened = _open(stages, stage, now)
+        begin = max(moment, opened)
+        ended, last, latest = granted * span / hpc, 0.0, until
+        if stages.whole[stage]:
+            ended, last, latest = _ended(stages, stage, factors, requests, opened, moment, until)
+            # Whoever found no task in time takes one later.
+            ended += now[IDLE, stage]
+        elif hpc < np.inf:
+            ended *= max(0.0, until - begin) / span
+        there *= max(0.0, until - begin) / span
+        worked = ended + there
+        if worked > 0 and now[BUSY, stage] > 0:
             rate = granted / hpc + (own + spare) / cloud
             length = (granted + own + spare) / rate  # of a task
-            begin = max(moment, _open(stages, stage, now))
-            worked = done * max(0.0, until - begin) / span
             fed = _fed(stages, stage, now, past, until, length)
+            if stages.whole[stage] and there == 0.0:
+                fed = min(fed, _fed(stages, stage, now, past, min(until, latest + length), length))
             change = min(worked, max(0.0, fed - share) * tasks)
-            clouded[course, stage] += change * there / done
+            clouded[course, stage] += change * there / worked
+            now[IDLE, stage] = min(ended * (1 - change / worked), granted) if stages.whole[stage] else 0.0
             share = min(1.0, share + change / tasks)
             now[SHARE, stage] = share
             if share >= _DONE and now[FINISHED, stage] == np.inf:
-                end = begin + (until - begin) * (change / worked) if worked > 0 else until
+                end = begin + (until - begin) * (change / worked)
+                if stages.whole[stage] and hpc > span and ended > 0:
+                    end = max(last, end) if there > 0 else last
                 for number in range(stages.parents.shape[1]):
                     parent = stages.parents[stage, number]
                     if parent >= 0:
@@ -373,32 +480,3 @@ def _advance(
         sums[course, CLOUDY] += paid
         if left > 0:
             sums[course, CLUSTER] += granted * span / 3600.0
-
-
-def data_cost(
-    paces: tuple[Pace, ...], prices: PriceList, clouded: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return what files and transfers cost in each course, in the prices' currency.
-
-    Args:
-        paces: of the stages.
-        prices: of the cloud's files and transfers.
-        clouded: tasks of each stage that run in the cloud, shape (courses, stages).
-    """
-    read = np.array([pace.stage.input_bytes for pace in paces]) / 1e9
-    written = np.array([pace.stage.output_bytes for pace in paces]) / 1e9
-    tasks = np.array([pace.stage.tasks for pace in paces], dtype=np.float64)
-    place = {pace.stage.name: at for at, pace in enumerate(paces)}
-    out = prices.leaving + prices.read
-    found = clouded @ (read * prices.read + written * prices.write)
-    parents = [[place[edge.parent] for edge in pace.stage.parents] for pace in paces]
-    fed = {parent for mine in parents for parent in mine}
-    share = clouded / tasks
-    for at, pace in enumerate(paces):
-        if at not in fed:
-            found += clouded[:, at] * written[at] * out
-        for parent in parents[at] or [-1]:
-            before = share[:, parent] if parent >= 0 else 0.0
-            there = (share[:, at] - before) * pace.stage.tasks * read[at] / max(1, len(parents[at]))
-            found += np.where(there > 0, there * prices.write, -there * out)
-    return np.asarray(found, dtype=np.float64)

@@ -287,8 +287,10 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         stage: its name.
         domain: whose nodes.
         platform: an instance type, or the cluster's.
-        nodes: executors to ask for.
+        nodes: executors that are to work.
         target: tasks that they are to do in this hour.
+        stays: of the nodes, those whose request goes on from an hour before.
+        hours: of the requests for the others.
     """
 
     hour: int
@@ -297,6 +299,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     platform: str
     nodes: int
     target: float
+    stays: int = 0
+    hours: int = 1
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):

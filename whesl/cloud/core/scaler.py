@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import msgspec
 
@@ -26,7 +27,7 @@ from whesl.cloud.core.scaler_events import (
     StartInstances,
     WithdrawRequests,
 )
-from whesl.cloud.core.stage_speed import Pace
+from whesl.cloud.core.stage_speed import Pace, executor_tasks, request_hours
 
 # A stage that is behind its end is to be done within so many short intervals (chosen).
 LATE = 3.0
@@ -42,11 +43,12 @@ def begin(plan: Plan, paces: tuple[Pace, ...]) -> ScalerState:
     schedule = plan.schedule
     hours = max((one.hour for one in schedule.assignments), default=-1) + 1
     place = {pace.stage.name: pace.number for pace in paces}
-    nodes, instances = ([[0] * hours for _ in paces] for _ in range(2))
+    nodes, instances, requests = ([[0] * hours for _ in paces] for _ in range(3))
     targets = [[0.0] * hours for _ in paces]
     for one in schedule.assignments:
         at = place[one.stage]
-        (nodes if one.domain is Domain.HPC else instances)[at][one.hour] += one.nodes
+        (nodes if one.domain is Domain.HPC else instances)[at][one.hour] += one.nodes - one.stays
+        requests[at][one.hour] = max(requests[at][one.hour], one.hours)
         targets[at][one.hour] += one.target
     ends = {window.stage: window.end for window in schedule.windows}
     tables = []
@@ -68,6 +70,9 @@ def begin(plan: Plan, paces: tuple[Pace, ...]) -> ScalerState:
                 instances=tuple(instances[pace.number]),
                 planned=tuple(planned),
                 end=schedule.start + ends[pace.stage.name],
+                hours=tuple(requests[pace.number]),
+                whole=not pace.stage.checkpoints,
+                longest=pace.longest,
             )
         )
     return ScalerState(
@@ -142,25 +147,65 @@ def _long(
     until = now + state.settings.long
     for table, count, need in zip(state.tables, observation.stages, wanted, strict=True):
         room = _room(state, table, now)
+        request = _request(state, table, hour, now)
+        staying = count.hpc_staying if request.hours > 1 else 0
+        need = max(0.0, need - staying * request.soon)
         planned = table.nodes[hour] if hour < len(table.nodes) else 0
-        asked = min(planned, max(0, table.tasks - count.done))
-        if table.cloud is None and table.hpc and state.settings.rebalance:
-            # No cloud can make up for what the cluster did not do: it is asked of the cluster.
-            asked = max(asked, _executors(need, table.hpc, room))
+        asked = min(planned, max(0, table.tasks - count.done - staying)) if request.each else 0
+        if state.settings.rebalance and request.each:
+            needed = _executors(need, 1.0, request.each)
+            if table.cloud is None:
+                # No cloud can make up for what the cluster did not do: it is asked of the cluster.
+                asked = max(asked, needed)
+            elif request.hours > 1:
+                asked = max(asked, min(needed, count.hpc_waiting))
         if count.hpc_waiting > asked:
             commands.append(WithdrawRequests(stage=table.stage, count=count.hpc_waiting - asked))
         elif asked > count.hpc_waiting:
-            commands.append(
-                RequestNodes(stage=table.stage, count=asked - count.hpc_waiting, seconds=state.settings.long)
-            )
+            seconds = request.hours * state.settings.long
+            commands.append(RequestNodes(stage=table.stage, count=asked - count.hpc_waiting, seconds=seconds))
         backup = 0
         if table.cloud is not None:
-            instances = _instances(state, table, need, asked, hour, room)
+            instances = _instances(state, table, need - asked * request.soon, hour, room)
             _scheduled(commands, state, table, count, instances, hour, until)
             backup = min(math.ceil(state.settings.backup * asked - 1e-9), table.limit - instances)
             _backup(commands, table, count, backup, until)
-        memories.append(StageMemory(asked=asked, backup=backup))
+        memories.append(StageMemory(asked=asked + staying, backup=backup))
     return msgspec.structs.replace(state, hour=hour, stages=tuple(memories)), tuple(commands)
+
+
+class _Request(NamedTuple):
+    """What a node is asked for in an hour.
+
+    Attributes:
+        hours: of the request.
+        each: tasks that a node does until its time is over, 0 where none ends.
+        soon: of those, what this hour counts on; of a request for several hours, what the stage counts on.
+    """
+
+    hours: int
+    each: float
+    soon: float
+
+
+def _request(state: ScalerState, table: StageTable, hour: int, now: float) -> _Request:
+    """Return what a node of the cluster is asked for: a task that cannot be broken off has to end on it."""
+    if not table.hpc:
+        return _Request(1, 0.0, 0.0)
+    long, room = state.settings.long, _room(state, table, now)
+    if not table.whole:
+        return _Request(1, room / table.hpc, room / table.hpc)
+    planned = table.hours[hour] if hour < len(table.hours) else 1
+    hours = max(planned, request_hours(table.hpc, long))
+    if hours > table.longest:
+        return _Request(1, 0.0, 0.0)
+    life = hours * long
+    soon = room if hours == 1 else max(room, table.end - now)
+    return _Request(
+        hours,
+        executor_tasks(life, table.hpc, table.hpc, life),
+        executor_tasks(life, table.hpc, table.hpc, soon),
+    )
 
 
 def _room(state: ScalerState, table: StageTable, now: float) -> float:
@@ -174,14 +219,13 @@ def _room(state: ScalerState, table: StageTable, now: float) -> float:
     return max(state.settings.long / 60, min(room, state.deadline - now))
 
 
-def _instances(state: ScalerState, table: StageTable, need: float, asked: int, hour: int, room: float) -> int:
+def _instances(state: ScalerState, table: StageTable, rest: float, hour: int, room: float) -> int:
     """Return the instances that do what the cluster's nodes, all granted, would leave of an hour's need."""
     planned = table.instances[hour] if hour < len(table.instances) else 0
     if not state.settings.rebalance:
         return min(planned, table.limit)
     assert table.cloud is not None
     # Instances that run to the end of the hour; an hour that is cut short has fewer tasks for each.
-    rest = need - (asked * room / table.hpc if table.hpc else 0.0)
     return min(table.limit, _executors(rest, table.cloud, room))
 
 

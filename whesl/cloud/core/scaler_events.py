@@ -17,8 +17,9 @@ class StageCount(msgspec.Struct, frozen=True, kw_only=True):
         done: tasks, on either side.
         ready: tasks whose parents are done, not yet running, in both queues.
         running: tasks.
-        hpc_waiting: one-hour requests that the cluster has not granted.
+        hpc_waiting: requests that the cluster has not granted.
         hpc_running: executors on the cluster.
+        hpc_staying: of those, the ones whose time goes on for half an hour and more.
         cloud_scheduled, cloud_backup: instances by purpose: starting ones too, none whose end has come.
     """
 
@@ -27,6 +28,7 @@ class StageCount(msgspec.Struct, frozen=True, kw_only=True):
     running: int = 0
     hpc_waiting: int = 0
     hpc_running: int = 0
+    hpc_staying: int = 0
     cloud_scheduled: int = 0
     cloud_backup: int = 0
 
@@ -118,7 +120,10 @@ class StageTable(msgspec.Struct, frozen=True, kw_only=True):
         hpc, cloud: seconds of a task on either side; None where it cannot run there.
         platform: the instance type; '' for none.
         limit: most instances of it.
-        nodes: of the cluster, by hour.
+        nodes: of the cluster, by the hour in which they are asked for.
+        hours: of those requests, likewise.
+        whole: whether a task that is broken off begins anew.
+        longest: hours of the longest request.
         instances: of the cloud, by hour.
         planned: tasks done at the end of each hour, by the schedule.
         end: when its last task is to be done, seconds since the epoch.
@@ -135,6 +140,9 @@ class StageTable(msgspec.Struct, frozen=True, kw_only=True):
     instances: tuple[int, ...]
     planned: tuple[float, ...]
     end: float
+    hours: tuple[int, ...] = ()
+    whole: bool = False
+    longest: int = 1
 
 
 class StageMemory(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ import numpy as np
 from whesl.cloud.core import stage_pipeline as pipeline
 from whesl.cloud.core.records import CLUSTER, HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
 from whesl.cloud.core.stage_pipeline import Slots
+from whesl.cloud.core.stage_speed import executor_tasks
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ def _first(
 ) -> NDArray[np.float64]:
     """Return the slots' tasks of a stage that comes first: (3.4), then the cloud."""
     tasks, room = float(pace.stage.tasks), _overlap(window, count)
-    throughput = nodes * room / pace.hpc if pace.hpc else np.zeros(count)
+    requests = (_request(pace, room, hour) for hour in range(count))
+    throughput = nodes * np.array([done / hours for done, hours in requests])
     cluster = hpc_targets(tasks, throughput)
     hourly = cluster + fill(max(0.0, tasks - float(cluster.sum())), cluster, room)
     # From hours to slots: each slot takes its part of the hours that it lies in.
@@ -192,6 +194,33 @@ def _overlap(window: Window, count: int) -> NDArray[np.float64]:
     return np.asarray(np.diff(_progress(window, count)), dtype=np.float64)
 
 
+def _request(pace: Pace, room: NDArray[np.float64], hour: int) -> tuple[float, int]:
+    """Return how many tasks a node does that is asked for in an hour, and for how many hours it is.
+
+    A task that can be broken off counts by its part. Others are counted as a whole, and the request is the
+    shortest one in which one of them ends; without any there are no tasks.
+
+    Args:
+        pace: of the stage.
+        room: seconds of each hour that lie in the stage's window.
+        hour: from 0.
+    """
+    if pace.hpc is None or room[hour] <= 0:
+        return 0.0, 1
+    if pace.stage.checkpoints:
+        return float(room[hour]) / pace.hpc, 1
+    # A request of the hour in which the window begins has less time for the stage.
+    late = HOUR - float(room[hour]) if hour + 1 < len(room) and room[hour + 1] > 0 else 0.0
+    for hours in range(1, pace.longest + 1):
+        within = float(room[hour : hour + hours].sum())
+        done = executor_tasks(hours * HOUR - late, pace.hpc, pace.hpc, within)
+        if done:
+            return float(done), hours
+        if hour + hours >= len(room) or room[hour + hours] <= 0:
+            break
+    return 0.0, 1
+
+
 def _assign(
     pace: Pace,
     hourly: NDArray[np.float64],
@@ -202,14 +231,18 @@ def _assign(
     """Return one stage's nodes: target / slots in the hour, the cluster's first.
 
     ``left``, the cluster's nodes that nothing has taken yet, is brought up to date. What rounding up does
-    beyond a target is asked for no more; what no side can do is owed by the hours that follow.
+    beyond a target is asked for no more; what no side can do is owed by the hours that follow. A request for
+    several hours holds its node in each of them, and its tasks count by their parts.
     """
     found: list[Assignment] = []
     owed, todo = 0.0, float(pace.stage.tasks)
+    staying, coming = np.zeros(len(hourly), np.int64), np.zeros(len(hourly))
 
-    def give(hour: int, domain: Domain, platform: str, nodes: int, seconds: float) -> float:
+    def give(
+        hour: int, domain: Domain, platform: str, nodes: int, done: float, *, stays: int = 0, hours: int = 1
+    ) -> None:
         nonlocal todo
-        done = nodes * float(room[hour]) / seconds
+        target = round(min(done, todo), 6)
         found.append(
             Assignment(
                 hour=hour,
@@ -217,21 +250,27 @@ def _assign(
                 domain=domain,
                 platform=platform,
                 nodes=nodes,
-                target=round(min(done, todo), 6),
+                target=target,
+                stays=stays,
+                hours=hours,
             )
         )
         todo = max(0.0, todo - done)
-        return done
 
     for hour in range(len(hourly)):
         owed += float(hourly[hour])
-        if owed <= 1e-6 or room[hour] <= 0:
-            continue
-        if pace.hpc and left[hour] >= 1:
-            nodes = min(int(left[hour]), math.ceil(owed * pace.hpc / room[hour] - 1e-9))
-            left[hour] -= nodes
-            owed -= give(hour, Domain.HPC, cluster, nodes, pace.hpc)
-        if owed > 1e-6 and pace.cloud is not None and pace.platform is not None:
+        each, hours = _request(pace, room, hour) if owed > 1e-6 else (0.0, 1)
+        free = int(left[hour : hour + hours].min())
+        nodes = min(free, math.ceil(owed / each - 1e-9)) if each and free >= 1 else 0
+        if nodes:
+            left[hour : hour + hours] -= nodes
+            staying[hour + 1 : hour + hours] += nodes
+            coming[hour : hour + hours] += nodes * each / len(coming[hour : hour + hours])
+            owed -= nodes * each
+        if nodes or staying[hour]:
+            stays = int(staying[hour])
+            give(hour, Domain.HPC, cluster, nodes + stays, float(coming[hour]), stays=stays, hours=hours)
+        if owed > 1e-6 and room[hour] > 0 and pace.cloud is not None and pace.platform is not None:
             nodes = math.ceil(owed * pace.cloud / room[hour] - 1e-9)
             if nodes > pace.platform.limit:
                 raise UsageError(
@@ -239,7 +278,9 @@ def _assign(
                     f" {hour + 1}, of which {pace.platform.limit} are allowed",
                     hint="a later deadline, or a higher limit in the prices",
                 )
-            owed -= give(hour, Domain.CLOUD, pace.platform.name, nodes, pace.cloud)
+            done = nodes * float(room[hour]) / pace.cloud
+            give(hour, Domain.CLOUD, pace.platform.name, nodes, done)
+            owed -= done
     if owed > 1e-3:
         raise UsageError(
             f"stage {pace.stage.name} runs on the cluster only, whose free nodes do not suffice:"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from whesl.cloud.core.records import (
@@ -19,8 +21,10 @@ from whesl.model.errors import UsageError
 
 # A task takes no less, whatever was measured.
 SHORTEST = 0.1
-# A task is begun in a node's time only when so many times its usual length is left.
+# A task that cannot be broken off is begun in a node's time only when so many times its usual length is left.
 SLACK = 1.1
+# Hours of the longest request for a node, where nobody says another number.
+LONGEST = 24
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +36,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
         cloud: seconds on ``platform``; None where no instance type can run it.
         platform: the instance type with the cheapest task.
         number: the stage's place in the workflow.
+        longest: hours of the longest request for a node.
     """
 
     stage: Stage
@@ -39,6 +44,7 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     cloud: float | None
     platform: Platform | None
     number: int
+    longest: int = LONGEST
 
     @property
     def slot(self) -> float:
@@ -104,12 +110,35 @@ def paces(
     return tuple(found)
 
 
-def whole(found: tuple[Pace, ...], request: float = HOUR) -> tuple[Pace, ...]:
+def executor_tasks(life: float, seconds: float, expected: float, room: float) -> int:
+    """Return how many tasks that cannot be broken off one node does, one after the other.
+
+    Args:
+        life: seconds from the first task's begin to the end of the request.
+        seconds: of a task.
+        expected: seconds that a task is expected to take: it is begun where ``SLACK`` times these are left.
+        room: seconds in which the tasks have to be done.
+    """
+    begun = math.ceil((life - SLACK * expected) / seconds - 1e-9)
+    return max(0, min(begun, math.floor(room / seconds + 1e-6)))
+
+
+def request_hours(seconds: float, hour: float = HOUR) -> int:
+    """Return the hours of the shortest request in which a task ends that cannot be broken off.
+
+    Args:
+        seconds: of a task.
+        hour: seconds of an hour of the schedule.
+    """
+    return math.floor(SLACK * seconds / hour + 1e-9) + 1
+
+
+def whole(found: tuple[Pace, ...], longest: int = LONGEST) -> tuple[Pace, ...]:
     """Return the speeds, without the cluster's for stages whose tasks end within no request for a node.
 
     Args:
         found: of the stages.
-        request: seconds of a request.
+        longest: hours of the longest request.
 
     Raises:
         UsageError: such stages that no instance can run either; all of them are named.
@@ -117,15 +146,20 @@ def whole(found: tuple[Pace, ...], request: float = HOUR) -> tuple[Pace, ...]:
     long = {
         pace.number
         for pace in found
-        if pace.hpc and SLACK * pace.hpc > request and not pace.stage.checkpoints
+        if pace.hpc and not pace.stage.checkpoints and request_hours(pace.hpc) > longest
     }
     stuck = [found[at].stage.name for at in sorted(long) if found[at].cloud is None]
     if stuck:
         raise UsageError(
-            f"a task of {', '.join(stuck)} takes longer than a node is asked for, and no cloud takes it",
-            hint="checkpoints = true in its [[stage]]: a task that is broken off goes on where it was",
+            f"a task of {', '.join(stuck)} does not end within the longest request for a node, {longest} h,"
+            " and no cloud takes it",
+            hint="longest_request in [cluster] of the site's file; or checkpoints = true in its [[stage]]:"
+            " a task that is broken off goes on where it was",
         )
-    return tuple(msgspec.structs.replace(pace, hpc=None) if pace.number in long else pace for pace in found)
+    return tuple(
+        msgspec.structs.replace(pace, hpc=None if pace.number in long else pace.hpc, longest=longest)
+        for pace in found
+    )
 
 
 def critical_path(found: tuple[Pace, ...]) -> tuple[float, tuple[str, ...]]:

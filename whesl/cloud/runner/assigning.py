@@ -161,9 +161,11 @@ class Queues:
 
     def _fits(self, executor: Executor, stage: str, now: float) -> bool:
         """Whether a task of a stage ends before its executor does, as far as that is known."""
-        seconds = self._seconds(stage, executor.domain)
-        if executor.domain is Domain.CLOUD or seconds is None or not executor.number:
-            return True  # a cloud executor ends its task beyond its hour
+        table, seconds = self._table(stage), self._seconds(stage, executor.domain)
+        if executor.domain is Domain.CLOUD or seconds is None or table is None or not table.whole:
+            return True  # a cloud executor ends its task beyond its hour; another one goes on with the rest
+        if not executor.number and table.cloud is None and SLACK * seconds >= executor.asked.seconds:
+            return True  # no request is any longer, and no cloud takes it: it may just end
         return now + SLACK * seconds < executor.ends
 
     def _give(self, executor: Executor, now: float) -> bool:

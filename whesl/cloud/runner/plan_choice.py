@@ -9,7 +9,7 @@ import msgspec
 from whesl.cloud.core import plan_menu, scaler
 from whesl.cloud.core.records import HOUR, Plan, Platform
 from whesl.cloud.core.scaler_events import ScalerState
-from whesl.cloud.core.stage_speed import whole
+from whesl.cloud.core.stage_speed import LONGEST, whole
 from whesl.model.errors import UsageError
 
 
@@ -31,6 +31,7 @@ def choose(
     hour: float = HOUR,
     seed: int = 0,
     courses: int = plan_menu.COURSES,
+    longest: int = LONGEST,
 ) -> Chosen:
     """Return the cheapest plan that meets a deadline with a probability, ready to be run.
 
@@ -42,6 +43,7 @@ def choose(
         hour: seconds of an hour of the schedule: prices and run times are those of such an hour.
         seed: of the simulated courses.
         courses: how many there are.
+        longest: hours of the longest request for a node.
 
     Raises:
         UsageError: the deadline cannot be met at all, or no plan is within the budget.
@@ -50,11 +52,11 @@ def choose(
     times = HOUR / hour
     slow = slowed(case, hour)
     # What could not end within a request for a node is not planned there.
-    slow = msgspec.structs.replace(slow, paces=whole(slow.paces))
+    slow = msgspec.structs.replace(slow, paces=whole(slow.paces, longest))
     case = msgspec.structs.replace(
         case,
         paces=tuple(
-            msgspec.structs.replace(pace, hpc=pace.hpc if other.hpc else None)
+            msgspec.structs.replace(pace, hpc=pace.hpc if other.hpc else None, longest=longest)
             for pace, other in zip(case.paces, slow.paces, strict=True)
         ),
     )

@@ -199,11 +199,13 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
     """
     now = time.time()
     troubles: list[r.Record] = []
+    initial = setup.initial
+    hours = max((hours for table in initial.tables for hours in table.hours), default=1)
     for domain, side in both.items():
         side.look((), lambda token: True)
         side.store.read_all(messages.SAID)
         try:
-            side.check(setup.initial.settings.long)
+            side.check(max(1, hours) * initial.settings.long)
         except RefusedError as error:
             if domain is Domain.CLOUD or not setup.limits.cloud_instead:
                 raise RefusedError(

@@ -79,6 +79,7 @@ class Scaling:
     def observation(self, now: float) -> Observation:
         """Count the stages."""
         state = self._context.state
+        half = (state.scaler or self._initial).settings.long / 2
         counts = {stage.name: dict.fromkeys(StageCount.__struct_fields__, 0) for stage in self._stages}
         for name, count in counts.items():
             count["done"] = state.done[name]
@@ -90,7 +91,9 @@ class Scaling:
                 continue
             count = counts[executor.stage]
             if executor.domain is Domain.HPC:
-                count["hpc_running" if executor.state is ExecutorState.UP else "hpc_waiting"] += 1
+                up = executor.state is ExecutorState.UP
+                count["hpc_running" if up else "hpc_waiting"] += 1
+                count["hpc_staying"] += up and bool(executor.over) and executor.over > now + half
             elif executor.asked.purpose is Purpose.BACKUP:
                 count["cloud_backup"] += 1
             else:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from whesl.cloud.core.records import Domain, Platform
+from whesl.cloud.core.stage_speed import LONGEST
 from whesl.cloud.providers.port import Market, Offer, Provider
 from whesl.cloud.providers.processes.files import Settings as ProcessSettings
 from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
@@ -42,6 +43,7 @@ class Cluster(_Settings, frozen=True, kw_only=True):
     ``scheduler``: slurm, flux, local, or a third party's; '' for no cluster. ``directory``: of a local
     cluster. ``store``: a directory that its nodes share with this host; '' for one in the run's directory.
     ``account`` to ``exclusive``: what each request for a node says besides its partition.
+    ``longest_request``: hours for which a node is asked for at most, as the partition's time limit says.
     """
 
     scheduler: str = "slurm"
@@ -52,6 +54,7 @@ class Cluster(_Settings, frozen=True, kw_only=True):
     gres: str = ""
     memory: str = ""
     exclusive: bool = False
+    longest_request: Annotated[int, msgspec.Meta(ge=1, le=31 * 24)] = LONGEST
     directory: str = ""
     store: str = ""
 

@@ -43,6 +43,8 @@ class Shape(NamedTuple):
         wide: bytes a second between the sides, for one task.
         local: bytes a second of the cloud's file system, for one task.
         least: seconds that an instance is billed for at least.
+        needs: seconds that an executor on the cluster has to have left to begin a task; 0 where a task that
+            is broken off goes on where it was, shape (stages,).
     """
 
     tasks: NDArray[np.int64]
@@ -57,6 +59,7 @@ class Shape(NamedTuple):
     wide: float
     local: float
     least: float
+    needs: NDArray[np.float64]
 
 
 class Work(NamedTuple):
@@ -197,7 +200,10 @@ def end_idle(work: Work, stage: int) -> int:
 
 @jit
 def counted(work: Work, now: float, counts: NDArray[np.int64]) -> None:
-    """Count executors by stage: those of the cluster, cloud scheduled, cloud backup, and tasks that run."""
+    """Count executors by stage: of the cluster, cloud scheduled, cloud backup, busy, and staying.
+
+    Those that stay are the cluster's whose time goes on for half an hour and more.
+    """
     counts[:] = 0
     for row in range(work.numbers[0]):
         one = work.rows[row]
@@ -210,6 +216,7 @@ def counted(work: Work, now: float, counts: NDArray[np.int64]) -> None:
             continue
         if one[SIDE] == HPC:
             counts[stage, 0] += 1
+            counts[stage, 4] += one[ENDS] > now + 1800.0
         else:
             counts[stage, 1 + int(one[PURPOSE])] += 1
 
@@ -398,12 +405,16 @@ def _run(work: Work, shape: Shape, row: int, now: float, end: float, executors: 
         if one[STOP] or free >= one[ENDS]:
             _bill(work, shape, row, free)
             return
+        if side == HPC and shape.needs[stage] > 0 and free + shape.needs[stage] >= one[ENDS]:
+            return
         took = _take(work, shape, stage, side, executors[stage])
         if took < 0:
             return  # idle: its AT stays in the past
         last = free + took
         if side == HPC and last > one[ENDS]:
             left = last - one[ENDS] + shape.input[stage] / shape.local
+            if shape.needs[stage] > 0:
+                left = took  # it begins anew
             if work.depth[stage] < len(work.parts[stage]):
                 work.parts[stage, work.depth[stage]] = min(left, took)
                 work.depth[stage] += 1

@@ -35,7 +35,7 @@ from whesl.cloud.core.scaler_events import (
     StartInstances,
     WithdrawRequests,
 )
-from whesl.cloud.core.stage_speed import Pace, paces
+from whesl.cloud.core.stage_speed import SLACK, Pace, paces
 from whesl.experiments.cloud import cluster as machine
 from whesl.experiments.cloud import executors, persistence_forecast, workload
 
@@ -231,6 +231,7 @@ def shape(one: World, found: tuple[Pace, ...]) -> executors.Shape:
         WIDE,
         LOCAL,
         one.prices.least,
+        np.array([0.0 if pace.stage.checkpoints else SLACK * (pace.hpc or 0.0) for pace in found]),
     )
 
 
@@ -262,8 +263,9 @@ class Run:
         self.place = {pace.stage.name: pace.number for pace in found}
         self.delay = {pace.stage.name: pace.platform.start if pace.platform else 0.0 for pace in found}
         stages = len(found)
-        self.counts, self.waits = np.zeros((stages, 4), np.int64), np.zeros(stages, np.int64)
+        self.counts, self.waits = np.zeros((stages, 5), np.int64), np.zeros(stages, np.int64)
         self.closed = np.zeros(stages, bool)
+        self.asked = np.full(stages, HOUR)  # seconds of the newest requests
 
     def outcome(self) -> Outcome:
         """Run to the last task, or to the deadline and what is allowed beyond it."""
@@ -296,6 +298,7 @@ class Run:
                     running=int(self.counts[at, 3]),
                     hpc_waiting=int(self.waits[at]),
                     hpc_running=int(self.counts[at, 0]),
+                    hpc_staying=int(self.counts[at, 4]),
                     cloud_scheduled=int(self.counts[at, 1]),
                     cloud_backup=int(self.counts[at, 2]),
                 )
@@ -340,6 +343,7 @@ class Run:
 
     def _perform(self, command: Command) -> None:
         if isinstance(command, RequestNodes):
+            self.asked[self.place[command.stage]] = command.seconds
             machine.ask(
                 self.cluster, self.now, self.place[command.stage], command.count, float(command.seconds)
             )
@@ -364,7 +368,7 @@ class Run:
     def _grants(self) -> None:
         state = self.cluster.state
         for time, stage, count in self.cluster.grants[: state[machine.GRANTED]]:
-            ends = self.deadline if self.scheduler == "bicer" else time + HOUR
+            ends = self.deadline if self.scheduler == "bicer" else time + self.asked[int(stage)]
             at = float(time) + self.one.starting
             executors.add(self.work, int(stage), executors.HPC, 0, int(count), float(time), at, float(ends))
         state[machine.GRANTED] = 0

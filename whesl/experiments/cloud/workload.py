@@ -71,6 +71,7 @@ def workflow(name: str, inputs: int) -> Workflow:
                 processor=one.processor,
                 input_bytes=one.input,
                 output_bytes=one.output,
+                checkpoints=True,  # executors on the cluster write one before their hour ends
             )
             for one in STATED[name]
         ),
