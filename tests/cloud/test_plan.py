@@ -155,10 +155,10 @@ def test_spot_instances_have_a_row_of_their_own(tmp_path: Path) -> None:
 
 
 def test_spot_prices_of_today_are_put_into_a_file() -> None:
-    text = prices.with_spot(SPOT, {"a": 0.25}, "2026-02-02")
+    text = prices.with_numbers(SPOT, "spot", {"a": 0.25}, "2026-02-02")
     assert prices.parse(text, "p").platform("a").spot == 0.25
     assert "0.3" not in text and "2026-02-02" in text
-    assert prices.with_spot(SPOT, {"b": 1.0}, "") == SPOT
+    assert prices.with_numbers(SPOT, "spot", {"b": 1.0}, "") == SPOT
 
 
 def test_a_site_that_would_not_be_asked_is_refused(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from whesl.cloud.workflow.read import read
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from whesl.cloud.core.plan_menu import Case
@@ -188,6 +189,32 @@ def on_spot(given: Case, *, gpu: bool = False) -> Case:
             f"assumed: {said} of the spot instances are taken away in an hour, each for itself;"
             " spot prices stay as they are",
         ),
+    )
+
+
+def limited(given: Case, most: Mapping[str, int], *, gpu: bool = False) -> Case:
+    """Return a case with no more instances of each platform than an account may have.
+
+    Args:
+        given: the case.
+        most: instances by platform; the others' are left as they are.
+        gpu: whether the cluster's nodes have GPUs.
+
+    Raises:
+        UsageError: a stage is left without a platform.
+    """
+    platforms = tuple(
+        msgspec.structs.replace(one, limit=min(one.limit, most.get(one.name, one.limit)))
+        for one in given.prices.platforms
+    )
+    listed = msgspec.structs.replace(given.prices, platforms=platforms)
+    cluster = cluster_nodes(gpu=gpu) if any(one.hpc is not None for one in given.paces) else None
+    said = ", ".join(f"{count} of {name}" for name, count in sorted(most.items()))
+    return msgspec.structs.replace(
+        given,
+        prices=listed,
+        paces=paces(given.workflow, given.profile, listed, cluster),
+        notes=(*given.notes, f"the account's quotas have room for {said}"),
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_NAME, _SPOT = re.compile(r"""\s*name\s*=\s*["']([^"']*)["']"""), re.compile(r"\s*spot\s*=")
+_NAME = re.compile(r"""\s*name\s*=\s*["']([^"']*)["']""")
 _HINT = "`whesl cloud prices` prints the file that is used without one, as an example"
 
 
@@ -45,7 +45,7 @@ class _Row(msgspec.Struct, kw_only=True):
     price: _Price
     processor: Processor = Processor.CPU
     spot: _Price | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1)] = 1_000_000
+    limit: Annotated[int, msgspec.Meta(ge=0)] = 1_000_000
     start: _Seconds | None = None
     revoked: _Share | None = None
     assumed: bool = False
@@ -56,22 +56,24 @@ def default_text() -> str:
     return resources.files("whesl.cloud").joinpath("prices.toml").read_text(encoding="utf-8")
 
 
-def with_spot(text: str, spot: Mapping[str, float], today: str) -> str:
-    """Return a file's text with other spot prices.
+def with_numbers(text: str, key: str, found: Mapping[str, float], today: str) -> str:
+    """Return a file's text with other numbers of its platforms.
 
     Args:
         text: the file's.
-        spot: prices of an hour by platform; the others' are left as they are.
+        key: ``spot``, the price of a spot instance's hour, or ``limit``, the most instances at once.
+        found: numbers by platform; the others' are left as they are.
         today: when they are asked for, for the comment.
     """
     lines, name = [], ""
+    own = re.compile(rf"\s*{key}\s*=")
     for line in text.splitlines():
         if match := _NAME.match(line):
             name = match[1]
             lines.append(line)
-            if name in spot:
-                lines.append(f"spot = {spot[name]:g}   # of {today}")
-        elif not (name in spot and _SPOT.match(line)):
+            if name in found:
+                lines.append(f"{key} = {found[name]:g}   # of {today}")
+        elif not (name in found and own.match(line)):
             lines.append(line)
     return "\n".join(lines) + "\n"
 

@@ -67,7 +67,7 @@ class Finding:
         statement: what it says, in one sentence.
         printed: its figure, with a unit.
         measured: what came out here, with the same unit.
-        holds: whether it holds here; None where the traces cannot show it.
+        holds: whether it holds here; None where the traces cannot show it, or chance decides.
         difference: by how much it differs, with a unit or in per cent.
         why: the reason where it does not hold, or what was put in place of what is lacking.
     """

@@ -30,7 +30,7 @@ def course(flow: Workflow, free: float) -> tuple[float, ScalerState]:
     none = np.zeros(1)
     drawn = Draws(none[:, None], np.ones((1, len(paces), 2)), np.zeros(len(paces)), none, np.zeros((1, 12)))
     found = follow(state, paces, PRICES, np.full((1, 1), free), drawn)
-    return float(found.finished[0] - last_task(paces, drawn.deviations, LENGTH, none)[0]), state
+    return float(found.finished[0] - last_task(paces, drawn, LENGTH, np.zeros((1, len(paces))))[0]), state
 
 
 def _plan(made: Schedule, settings: Settings) -> Plan:
@@ -107,7 +107,7 @@ def test_a_task_counts_only_where_an_executor_lives_long_enough(
     idle = np.array([free], dtype=np.float64)
     found = follow(state, alone, PRICES, idle, drawn).finished[0]
     if np.isfinite(found):
-        late = last_task(alone, drawn.deviations, deadline, none)[0]
+        late = last_task(alone, drawn, deadline, np.zeros((1, len(alone))))[0]
         assert found - late >= _requested(state, free) - 300 - 1
 
 

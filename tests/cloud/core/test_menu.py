@@ -62,7 +62,8 @@ def test_hours_that_follow_each_other_are_alike_and_seeds_repeat() -> None:
     drawn = uncertainty.draws(paces, complete(oai(100)), 12, 2000, 3)
     assert np.corrcoef(drawn.ranks[:, 0], drawn.ranks[:, 1])[0, 1] > 0.6
     again = uncertainty.draws(paces, complete(oai(100)), 12, 2000, 3)
-    assert all(np.array_equal(one, other) for one, other in zip(drawn, again, strict=True))
+    pairs = zip(map(np.asarray, drawn), map(np.asarray, again), strict=True)
+    assert all(np.array_equal(one, other) for one, other in pairs)
 
 
 def test_run_times_that_were_measured_are_less_uncertain() -> None:

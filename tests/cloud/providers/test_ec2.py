@@ -122,3 +122,16 @@ def test_the_command_runs_and_the_watchdog_ends_it(provider: Ec2Provider, tmp_pa
     until(gone, "the watchdog ended it", 60)
     found = provider.find(asked.token)
     assert found is not None and found.reason is EndReason.END_TIME and time.time() >= asked.ends
+
+
+def test_how_many_instances_an_account_may_have_follows_from_its_quotas(
+    cloud: StrictCloud, provider: Ec2Provider
+) -> None:
+    """Plans counted on a million of each."""
+    kinds = ["c5a.4xlarge", "m5.large", "g4dn.xlarge", "p3.2xlarge"]
+    with pytest.raises(RefusedError, match="quotas"):
+        provider.most(kinds, Market.ON_DEMAND)
+    cloud.quotas = {"L-1216C47A": 70.0, "L-DB2E81BA": 3.0, "L-34B43A08": 32.0, "L-3819A6DF": 8.0}
+    assert provider.most(kinds, Market.ON_DEMAND) == {"c5a.4xlarge": 4, "m5.large": 35, "g4dn.xlarge": 0}
+    assert provider.most(kinds, Market.SPOT) == {"c5a.4xlarge": 2, "m5.large": 16, "g4dn.xlarge": 2}
+    assert provider.most(["p3.2xlarge"], Market.SPOT) == {}

@@ -225,6 +225,9 @@ def test_an_instance_is_paid_for_only_with_a_budget_or_a_yes(home: Home) -> None
         done = home.whesl("run", str(home.flow), *where, agreed)
         assert done.returncode not in (0, 2), (done.stdout, done.stderr)
         assert "there is no budget" not in done.stderr
+    done = home.whesl("measure", str(home.flow), "--site", str(site), "--dir", str(home.place / "m"))
+    assert done.returncode == 2 and "costs up to" in done.stderr, (done.stdout, done.stderr)
+    assert "there is no budget" in done.stderr and not (home.place / "m").exists()
 
 
 STUDY = """\

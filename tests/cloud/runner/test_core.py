@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.cloud.runner import worlds
 from whesl.cloud.core.records import Domain, Settings
@@ -311,6 +313,33 @@ def test_the_budget_holds() -> None:
     starts = world.taken(Start)
     assert len(starts) == 1  # of three; one costs 1.86 for its three hours
     assert "budget" in world.core.state.troubles
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    budget=st.floats(0.1, 30),
+    instances=st.integers(1, 4),
+    steps=st.lists(st.tuples(st.floats(1, 3000), st.booleans()), max_size=12),
+)
+def test_whatever_happens_no_instance_is_promised_beyond_the_budget_and_its_end_is_told_before(
+    budget: float, instances: int, steps: list[tuple[float, bool]]
+) -> None:
+    """An instance that had a task left when its time was over ran beyond the budget."""
+    world = World(nodes=0, instances=instances, budget=budget, seconds=900.0)
+    for seconds, ends in [(0.0, False), *steps]:
+        alive = [one for one in world.core.state.executors.values() if one.alive]
+        if ends and alive:
+            world.seen(alive[0].id, ExecutorState.GONE)
+        world.tell(Tick(), after=seconds)
+        state = world.core.state
+        # What runs to its end time, where an instance ends itself.
+        most = sum(
+            one.asked.hourly * max(60.0, min(one.gone or one.asked.ends, one.asked.ends) - one.since) / 3600
+            for one in state.executors.values()
+        )
+        assert most <= budget + 1e-6
+        if "budget" in state.troubles or state.cost(world.now) >= budget:
+            assert "the budget's end is near" in state.troubles
 
 
 def test_a_refused_executor_is_gone() -> None:

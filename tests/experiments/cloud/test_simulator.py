@@ -7,7 +7,6 @@ import pytest
 
 pytest.importorskip("numba", reason="the extra 'lab' is not installed")
 from whesl.cloud import prices
-from whesl.cloud.core import baseline_scalers
 from whesl.cloud.core.records import Settings
 from whesl.cloud.core.scaler_events import (
     EndInstances,
@@ -18,7 +17,14 @@ from whesl.cloud.core.scaler_events import (
     StageTable,
     StartInstances,
 )
-from whesl.experiments.cloud import background_jobs, cluster, evaluate, executors, persistence_forecast
+from whesl.experiments.cloud import (
+    background_jobs,
+    baseline_scalers,
+    cluster,
+    evaluate,
+    executors,
+    persistence_forecast,
+)
 from whesl.experiments.cloud.evaluate import ADAPTIVE, CLOUD, OURS, PARSL
 from whesl.lab.cluster import policy_object_loop
 from whesl.lab.cluster.simulation_records import Workload

@@ -17,6 +17,8 @@ from whesl.cli.cloud.run_options_and_progress import (
     link_data,
     site_options,
 )
+from whesl.cli.cloud.spending import PAID, may_pay
+from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError, WheslError
 
@@ -35,6 +37,8 @@ _EPILOG = (
     help="Instance types; default: all of the prices.",
 )
 @click.option("--prices", type=FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
+@click.option("--budget", type=Finite(0), metavar="PRICE", help="What the cloud may cost.")
+@click.option("--yes", "confirmed", is_flag=True, help="Pay for the cloud without a budget, and do not ask.")
 @click.option("-o", "--out", type=FILE, metavar="JSON", help="The profile; default: DIR/profile.json.")
 @site_options
 def measure(
@@ -42,6 +46,8 @@ def measure(
     sample: str,
     platforms: str | None,
     prices: Path | None,
+    budget: float | None,
+    confirmed: bool,
     out: Path | None,
     directory: Path | None,
     data: Path | None,
@@ -54,7 +60,8 @@ def measure(
     """Run a part of WORKFLOW's tasks on each platform; write times, sizes and costs per stage.
 
     5% of the tasks, for an hour at most. What was not measured is estimated when a plan is made, and
-    marked. Instances cost money: the profile says how much it was.
+    marked. Instances cost money: before any is started, --budget, --yes or a yes at the terminal is needed,
+    and the profile says how much it was.
     """
     import msgspec
 
@@ -100,7 +107,14 @@ def measure(
             spot=site.cloud.spot,
             strict=True,
             stop=now + seconds,
+            budget=budget,
         )
+        if budget is None and not confirmed and site.cloud.provider in PAID and listed:
+            most = sum(one.price for one in listed) * seconds / 3600
+            may_pay(
+                f"an instance of each of {len(listed)} platforms, for {seconds / 3600:.2g} h at most,"
+                f" costs up to {most:.2f} {priced.currency}, and there is no budget"
+            )
         with runs.nothing_left(place):
             runs.begin(place, part.workflow, part.initial, limits, site)
             link_data(place, site, data)

@@ -107,41 +107,62 @@ def plan(
 
 @click.command()
 @click.option("--spot", is_flag=True, help="With today's spot prices, which the site's cloud is asked for.")
+@click.option("--limits", is_flag=True, help="With the instances that the account's quotas have room for.")
 @click.option("--prices", "given", type=FILE, metavar="TOML", help="Prices to go on from.")
 @click.option("--site", "site_file", type=FILE, metavar="TOML", help="The cloud [WHESL_HOME/cloud.toml].")
-def prices(spot: bool, given: Path | None, site_file: Path | None) -> None:
+def prices(spot: bool, limits: bool, given: Path | None, site_file: Path | None) -> None:
     """Print the prices that are used without --prices, as a file to copy and edit.
 
-    --spot asks the cloud (EC2) for the spot prices of its platforms, and puts them in.
+    --spot asks the cloud (EC2) for the spot prices of its platforms, and puts them in; --limits for the
+    account's quotas of vCPUs, divided by those of each type.
     """
-    import tempfile
-
     from whesl.cloud import prices as files
     from whesl.cloud.input_errors import read_text
 
-    if site_file is not None and not spot:
-        raise UsageError("--site says which cloud --spot asks", hint="add --spot, or leave --site out")
+    asks = spot or limits
+    if site_file is not None and not asks:
+        raise UsageError(
+            "--site says which cloud --spot and --limits ask", hint="add one of them, or leave --site out"
+        )
     text = files.default_text() if given is None else read_text(given)
-    if spot:
-        from whesl.cloud.providers.port import Market
-        from whesl.cloud.runner import site_file as sites
-
-        listed = files.parse(text, str(given or "prices.toml")).platforms
-        cloud = sites.load(site_file).cloud
-        with tempfile.TemporaryDirectory() as nowhere:
-            provider = sites.provider_of(cloud, Path(nowhere), listed)
-            try:
-                offers = provider.prices([one.name for one in listed])
-            finally:
-                provider.close()
-        found = {one.kind: one.hourly for one in offers if one.market is Market.SPOT}
-        if not found:
-            raise WheslError(
-                f"the cloud ({cloud.provider}) tells no spot price of {', '.join(o.name for o in listed)}",
-                hint="spot = 0.25 in a [[platform]] of the prices is one",
-            )
-        text = files.with_spot(text, found, time.strftime("%Y-%m-%d"))
+    if asks:
+        text = _asked(text, str(given or "prices.toml"), site_file, spot=spot, limits=limits)
     click.echo(text, nl=False)
+
+
+def _asked(text: str, name: str, site_file: Path | None, *, spot: bool, limits: bool) -> str:
+    import tempfile
+
+    from whesl.cloud import prices as files
+    from whesl.cloud.providers.port import Market, TellsLimits
+    from whesl.cloud.runner import site_file as sites
+
+    listed = files.parse(text, name).platforms
+    cloud = sites.load(site_file).cloud
+    kinds = [one.name for one in listed]
+    with tempfile.TemporaryDirectory() as nowhere:
+        provider = sites.provider_of(cloud, Path(nowhere), listed)
+        try:
+            offers = provider.prices(kinds) if spot else []
+            market = Market.SPOT if cloud.spot else Market.ON_DEMAND
+            told = isinstance(provider, TellsLimits)
+            most = provider.most(kinds, market) if limits and isinstance(provider, TellsLimits) else {}
+        finally:
+            provider.close()
+    today = time.strftime("%Y-%m-%d")
+    if limits and not told:
+        raise UsageError(f"the cloud ({cloud.provider}) tells no limits", hint="ec2 does")
+    if limits:
+        text = files.with_numbers(text, "limit", most, today)
+    if not spot:
+        return text
+    found = {one.kind: one.hourly for one in offers if one.market is Market.SPOT}
+    if not found:
+        raise WheslError(
+            f"the cloud ({cloud.provider}) tells no spot price of {', '.join(kinds)}",
+            hint="spot = 0.25 in a [[platform]] of the prices is one",
+        )
+    return files.with_numbers(text, "spot", found, today)
 
 
 def _values(case: Case, offers: Sequence[Offer], probability: float) -> str:

@@ -20,9 +20,10 @@ from whesl.cli.cloud.run_options_and_progress import (
 from whesl.cli.cloud.spending import PAID, may_pay
 from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
+    from whesl.cloud.core.plan_menu import Case
     from whesl.cloud.runner.site_file import Site
 
 _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command takes a killed run up again."
@@ -124,6 +125,8 @@ def run(
         assert until is not None and site is not None and case is not None
         if site.cloud.spot and site.cloud.provider:
             case = planning.on_spot(case, gpu=gpu_nodes)
+        if most := limits_of(site, case):
+            case = planning.limited(case, most, gpu=gpu_nodes)
         chosen = choose(
             case,
             until,
@@ -165,6 +168,30 @@ def run(
             err=True,
         )
     return carry(place, in_json=in_json)
+
+
+def limits_of(site: Site, case: Case) -> dict[str, int]:
+    """Return how many instances of each platform the account may have, empty where nobody knows."""
+    import tempfile
+
+    from whesl.cloud.providers.port import Market, TellsLimits
+    from whesl.cloud.runner import site_file as sites
+
+    if site.cloud.provider in ("", "slurm"):
+        return {}
+    with tempfile.TemporaryDirectory() as nowhere:
+        try:
+            provider = sites.provider_of(site.cloud, Path(nowhere), case.prices.platforms)
+            if not isinstance(provider, TellsLimits):
+                provider.close()
+                return {}
+            market = Market.SPOT if site.cloud.spot else Market.ON_DEMAND
+            found = provider.most([one.name for one in case.prices.platforms], market)
+            provider.close()
+        except WheslError as error:
+            click.echo(f"note: {error.message}; the limits of the prices count", err=True)
+            return {}
+    return found
 
 
 def _checked_free(site: Site, *, asked: bool) -> None:

@@ -83,16 +83,25 @@ def report(directory: Path, in_json: bool) -> None:
 
 @click.command()
 @_directory
-def stop(directory: Path) -> int:
+@click.option("--clean", is_flag=True, help="Also remove its files in the cloud; results that lie there too.")
+def stop(directory: Path, clean: bool) -> int:
     """End the run in DIRECTORY and all its nodes and instances, whatever is done. Starts nothing.
 
     Waits until all have ended; also when its runner is dead.
     """
+    from whesl.cloud.runner import run_lifecycle
+
+    _ended(directory.absolute())
+    if clean:
+        run_lifecycle.clean(directory.absolute())
+    return 0
+
+
+def _ended(place: Path) -> None:
     from whesl.cli.cloud.run_options_and_progress import carry
     from whesl.cloud.runner import run_lifecycle, summary
     from whesl.model.errors import RefusedError, UsageError
 
-    place = directory.absolute()
     run_lifecycle.setup_of(place)
     if not run_lifecycle.started(place):
         raise UsageError(f"the run in {place} has not started", hint="there is nothing to end")
@@ -101,7 +110,7 @@ def stop(directory: Path) -> int:
     while True:
         try:
             carry(place, in_json=False)
-            return 0
+            return
         except RefusedError:
             if run_lifecycle.state_of(place).ended is not None:
                 break
@@ -113,4 +122,3 @@ def stop(directory: Path) -> int:
         time.sleep(0.5)
     now = time.time()
     show(summary.summary(run_lifecycle.state_of(place), now), now, in_json=False)
-    return 0

@@ -13,7 +13,7 @@ import numpy as np
 from whesl.cloud.core.cost import data_cost
 from whesl.cloud.core.scaler import LATE
 from whesl.cloud.core.stage_speed import SLACK, executor_tasks, request_hours
-from whesl.cloud.core.uncertainty import last_task
+from whesl.cloud.core.uncertainty import LOCAL, last_task
 from whesl.predict.numba_jit import jit_inner
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ class _Stages(NamedTuple):
         hpc, cloud: seconds of a task, infinite where it cannot run there.
         price: of an instance's hour.
         end: of the stage by the schedule, seconds after its start.
-        delay: seconds until an instance works.
+        delay: seconds until an instance works: it starts, and its first input is copied.
+        kept: share of a node's hour that is left beside the checkpoints at its begin and end.
         revoked: share of the instances that are taken away in an hour.
         limit: most instances.
         nodes, instances, planned, hours: by hour, shape (stages, hours).
@@ -76,6 +77,7 @@ class _Stages(NamedTuple):
     price: NDArray[np.float64]
     end: NDArray[np.float64]
     delay: NDArray[np.float64]
+    kept: NDArray[np.float64]
     revoked: NDArray[np.float64]
     limit: NDArray[np.float64]
     nodes: NDArray[np.float64]
@@ -88,8 +90,10 @@ class _Stages(NamedTuple):
     barrier: NDArray[np.bool_]
 
 
-def _stages(state: ScalerState, paces: tuple[Pace, ...]) -> _Stages:
+def _stages(state: ScalerState, paces: tuple[Pace, ...], wide: float) -> _Stages:
     tables = state.tables
+    inputs = np.array([pace.stage.input_bytes for pace in paces])
+    starts = np.array([pace.platform.start if pace.platform else 0.0 for pace in paces])
     most = max(1, *(len(table.parents) for table in tables))
     parents = np.full((len(tables), most), -1, np.int64)
     barrier = np.zeros((len(tables), most), np.bool_)
@@ -102,7 +106,8 @@ def _stages(state: ScalerState, paces: tuple[Pace, ...]) -> _Stages:
         np.array([table.cloud or np.inf for table in tables]),
         np.array([pace.platform.price if pace.platform else 0.0 for pace in paces]),
         np.array([table.end - state.start for table in tables]),
-        np.array([pace.platform.start if pace.platform else 0.0 for pace in paces]),
+        starts + inputs / wide,
+        np.maximum(0.5, 1 - 2 * inputs / LOCAL / 3600.0),
         np.array([pace.platform.losses if pace.platform else 0.0 for pace in paces]),
         np.array([float(table.limit) for table in tables]),
         np.array([table.nodes for table in tables], dtype=np.float64),
@@ -132,7 +137,7 @@ def follow(
         free: nodes of each course and hour.
         drawn: run times and lateness.
     """
-    stages, settings = _stages(state, paces), state.settings
+    stages, settings = _stages(state, paces, drawn.wide), state.settings
     count, length = len(free), state.deadline - state.start
     sums, clouded = np.zeros((count, 5)), np.zeros((count, len(paces)))
     _all(
@@ -151,7 +156,7 @@ def follow(
         clouded,
     )
     cost = sums[:, COST] + data_cost(paces, prices, clouded)
-    last = sums[:, LAST] + last_task(paces, drawn.deviations, length, drawn.lateness)
+    last = sums[:, LAST] + last_task(paces, drawn, length, clouded)
     return Courses(last, cost, sums[:, BACKUP], sums[:, CLUSTER], sums[:, CLOUDY])
 
 
@@ -203,7 +208,7 @@ def _all(
                 loss = losses[course, int(moment / _STEP + 0.5) % losses.shape[1]]
                 _advance(
                     stages,
-                    factors,
+                    factors[course],
                     loss,
                     short,
                     course,
@@ -450,7 +455,7 @@ def _advance(
             # Whoever found no task in time takes one later.
             ended += now[IDLE, stage]
         elif hpc < np.inf:
-            ended *= max(0.0, until - begin) / span
+            ended *= stages.kept[stage] * max(0.0, until - begin) / span
         there *= max(0.0, until - begin) / span
         worked = ended + there
         if worked > 0 and now[BUSY, stage] > 0:

@@ -232,6 +232,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         sampled: tasks that were run for it.
         seconds, cost: what it took; both count against deadline and budget.
         measured: when it was taken, seconds since the epoch; 0 where nothing was measured.
+        copied: bytes a second of one file's copy between the sides; 0 where none was measured.
     """
 
     workflow: str
@@ -240,6 +241,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     seconds: float = 0.0
     cost: float = 0.0
     measured: float = 0.0
+    copied: float = 0.0
 
     def of(self, stage: str, platform: str) -> Measurement | None:
         """Return an entry, None where there is none."""

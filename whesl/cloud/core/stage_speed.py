@@ -85,7 +85,7 @@ def paces(
         cheapest: tuple[float, float, Platform] | None = None
         for platform in prices.platforms:
             entry = profile.of(stage.name, platform.name)
-            if entry is None or not platform.takes(stage.processor):
+            if entry is None or not platform.limit or not platform.takes(stage.processor):
                 continue
             seconds = max(SHORTEST, entry.seconds)
             offer = (platform.price * seconds, seconds, platform)

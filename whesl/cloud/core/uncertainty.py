@@ -27,8 +27,12 @@ MEASURED, STATED, GUESSED = 0.02, 0.10, 0.30
 ELSEWHERE = 0.15
 # Of single tasks about their mean, relative to it, where nothing was measured (chosen).
 TASKS = 0.25
-# Seconds between a task's end and its child's begin: looks, messages, copies (chosen).
-HANDOVER = 15.0
+# Seconds between a task's end and its child's begin besides the copy: looks and messages (chosen: the mean of
+# looks every 20 s).
+HANDOVER = 10.0
+# Bytes a second of one task's copy between the sides where none was measured, and of checkpoints on the
+# cluster (assumptions).
+WIDE, LOCAL = 250e6, 500e6
 
 
 class Draws(NamedTuple):
@@ -40,6 +44,7 @@ class Draws(NamedTuple):
         deviations: of single tasks' run times, relative to their means, shape (stages,).
         lateness: how late the last task is among those that are late, normal, shape (courses,).
         losses: ranks of the number of spot instances that are taken away, shape (courses, steps).
+        wide: bytes a second of one task's copy between the sides.
     """
 
     ranks: NDArray[np.float64]
@@ -47,6 +52,7 @@ class Draws(NamedTuple):
     deviations: NDArray[np.float64]
     lateness: NDArray[np.float64]
     losses: NDArray[np.float64]
+    wide: float = WIDE
 
 
 def draws(
@@ -78,6 +84,7 @@ def draws(
         np.array([_deviation(pace, profile) for pace in paces]),
         source.standard_normal(courses),
         source.random((courses, 12 * hours)),
+        profile.copied or WIDE,
     )
 
 
@@ -107,28 +114,36 @@ def _factors(
 
 
 def last_task(
-    paces: tuple[Pace, ...], deviations: NDArray[np.float64], length: float, normal: NDArray[np.float64]
+    paces: tuple[Pace, ...], drawn: Draws, length: float, clouded: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return by how many seconds the last of a pipeline's tasks is later than if tasks were divisible.
 
-    Each stage of the critical path hands over, and the path's last tasks are the slowest ones of those that
-    run at once: the largest of n normal draws, with Blom's mean and Gumbel's deviation.
+    Each stage of the critical path hands over, with a copy where a task's input lies on the other side, and
+    the path's last tasks are the slowest ones of those that run at once: the largest of n normal draws, with
+    Blom's mean and Gumbel's deviation.
 
     Args:
         paces: of the stages.
-        deviations: of single tasks' run times, relative to their means.
+        drawn: deviations of single tasks, lateness, and how fast copies are.
         length: seconds of the plan.
-        normal: a draw for each course.
+        clouded: tasks of each stage that run in the cloud, shape (courses, stages).
     """
     by_name = {pace.stage.name: pace for pace in paces}
     path = [by_name[name] for name in critical_path(paces)[1]]
     whole = sum(pace.best for pace in path)
     longest = max(path, key=lambda pace: pace.best)
-    spread = float(np.sqrt(sum((deviations[pace.number] * pace.best) ** 2 for pace in path))) / whole
+    spread = float(np.sqrt(sum((drawn.deviations[pace.number] * pace.best) ** 2 for pace in path))) / whole
     at_once = min(longest.stage.tasks, max(2.0, longest.stage.tasks * longest.best / length))
     most = NormalDist().inv_cdf((at_once - 0.375) / (at_once + 0.25))
+    normal = drawn.lateness
     slowest = most + normal * 1.28 / math.sqrt(2 * math.log(at_once)) if at_once > 1 else normal
     late = HANDOVER * len(path) + whole * (np.exp(spread * slowest) - 1)
+    before = np.zeros(len(clouded))  # what a workflow begins with lies on the cluster
+    for pace in path:
+        share = clouded[:, pace.number] / pace.stage.tasks
+        other = share * (1 - before) + (1 - share) * before
+        late = late + other * pace.stage.input_bytes / drawn.wide
+        before = share
     return np.asarray(np.maximum(0.0, late), dtype=np.float64)
 
 

@@ -86,6 +86,15 @@ systemd-run --unit=whesl-watchdog --property=OOMScoreAdjust=-1000 --property=Res
 """
 
 
+# Codes of the quotas of vCPUs that run at once, by the families of instance types: standard ones, and those
+# with graphics (EC2 user guide, "Amazon EC2 instance type quotas"). Others have quotas of their own.
+_STANDARD, _GRAPHICS = ("a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"), ("g", "gr", "vt")
+_QUOTAS = {
+    Market.ON_DEMAND: {_STANDARD: "L-1216C47A", _GRAPHICS: "L-DB2E81BA"},
+    Market.SPOT: {_STANDARD: "L-34B43A08", _GRAPHICS: "L-3819A6DF"},
+}
+
+
 class Ec2Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What an account needs to be told.
 
@@ -171,6 +180,35 @@ class Ec2Provider:
             least[entry["InstanceType"]] = min(price, least.get(entry["InstanceType"], price))
         return [Offer(kind=kind, market=Market.SPOT, hourly=least[kind]) for kind in kinds if kind in least]
 
+    def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
+        """Return how many instances of each kind the account's quotas of vCPUs have room for.
+
+        A quota is for all kinds of its families together, and for all that the account runs.
+        """
+        codes = {
+            kind: code
+            for kind in kinds
+            for families, code in _QUOTAS[market].items()
+            if kind.split(".")[0].rstrip("abcdefghijklmnopqrstuvwxyz-").rstrip("0123456789") in families
+        }
+        if not codes:
+            return {}
+        client = client_of("service-quotas", self._settings.region, self._settings.endpoint)
+        with _explained("the quotas of vCPUs are not known"):
+            quotas = {
+                code: client.get_service_quota(ServiceCode="ec2", QuotaCode=code)["Quota"]["Value"]
+                for code in set(codes.values())
+            }
+            pages = self._client.get_paginator("describe_instance_types").paginate(InstanceTypes=list(codes))
+            processors = {
+                one["InstanceType"]: one["VCpuInfo"]["DefaultVCpus"]
+                for page in pages
+                for one in page["InstanceTypes"]
+            }
+        return {
+            kind: int(quotas[code] // processors[kind]) for kind, code in codes.items() if kind in processors
+        }
+
     def _arguments(self, request: InstanceRequest) -> dict[str, Any]:
         """Return RunInstances' arguments; they follow from the request alone, as a token asks for."""
         if request.ends <= time.time() and not self._known(request.token):
@@ -251,7 +289,7 @@ def client_of(service: str, region: str, endpoint: str = "") -> Any:
     """Return a client of boto3's with bounded waits, which repeats what may be repeated.
 
     Args:
-        service: ``ec2`` or ``s3``.
+        service: ``ec2``, ``s3`` or ``service-quotas``.
         region: of AWS.
         endpoint: another one than AWS's, '' for AWS.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -130,4 +130,13 @@ class Provider(Protocol):
 
     def prices(self, kinds: Sequence[str]) -> list[Offer]:
         """Return today's prices of kinds of instances, without those that the cloud does not say."""
+        ...
+
+
+@runtime_checkable
+class TellsLimits(Protocol):
+    """A provider that knows how many instances an account may have."""
+
+    def most(self, kinds: Sequence[str], market: Market) -> dict[str, int]:
+        """Return how many instances of each kind may run at once, without kinds that nothing is known of."""
         ...

@@ -188,4 +188,5 @@ def profile(state: RunState, now: float) -> Profile:
         seconds=(state.ended_at or now) - state.begun,
         cost=state.cost(state.ended_at or now),
         measured=now,
+        copied=state.copied / state.copying if state.copying else 0.0,
     )

@@ -36,6 +36,7 @@ from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
 
 STOP = "stop"  # a file in a run's directory that has it ended
+LEFT = "files in the cloud"  # a trouble: what a run has left there
 
 
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,8 +189,49 @@ def carry_out(
         )
         shell.run()
         _unpacked(state, both)
-        _tidy(state, both)
+        records = (
+            _tidy(state, both) if state.ended and state.ended.complete else _told(directory, state, both)
+        )
+        _note(journal, state, records)
+        for record in records:
+            notify(record)
         return state
+
+
+def clean(directory: Path) -> None:
+    """Remove what an ended run has left in its cloud's storage; results that lie there alone are lost.
+
+    Args:
+        directory: the run's.
+
+    Raises:
+        UsageError: the run has not ended.
+        RefusedError: another process carries it out.
+        WheslError: the storage cannot be reached.
+    """
+    setup = setup_of(directory)
+    if state_of(directory).ended is None:
+        raise UsageError(f"the run in {directory} has not ended", hint="`whesl cloud stop` ends it")
+    try:
+        lock = takeover_lock.take(str(directory / "lock"), takeover_lock.owned())
+    except takeover_lock.HeldError as error:
+        raise RefusedError(f"another process carries {directory} out: {error.message}") from None
+    with contextlib.ExitStack() as leaving:
+        leaving.callback(takeover_lock.release, lock)
+        journal = leaving.enter_context(Journal(directory / "journal.db"))
+        state = fold(setup.workflow, journal.read())
+        both = sides(setup.site, directory, setup.run, setup.limits.platforms)
+        leaving.callback(_let_go, both)
+        _removed(state, both)
+        _note(journal, state, [r.Trouble(what=LEFT, over=True)] if LEFT in state.troubles else [])
+
+
+def _note(journal: Journal, state: RunState, records: list[r.Record]) -> None:
+    now = time.time()
+    if records:
+        journal.append_many([(r.NAMES[type(one)], one) for one in records], now)
+    for record in records:
+        state.take(record, now)
 
 
 def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Journal) -> None:
@@ -271,21 +313,39 @@ def _unpacked(state: RunState, both: dict[Domain, Side]) -> None:
             workspace_archive.unpack(side.store.path(messages.DATA), name)
 
 
-def _tidy(state: RunState, both: dict[Domain, Side]) -> None:
-    """Remove what would be paid for: messages, and the cloud's copies once all results are at the cluster."""
-    ended = state.ended
-    others = list(both)[1:]
-    if ended is None or not ended.complete:
-        return
-    for domain in others:
-        names = [f"{messages.DATA}/{name}" for name, places in state.files.items() if domain in places]
+def _told(directory: Path, state: RunState, both: dict[Domain, Side]) -> list[r.Record]:
+    """Return what is to be told of files that a run without all of its results leaves in the cloud."""
+    for domain in list(both)[1:]:
+        sizes = [places[domain].size for places in state.files.values() if domain in places]
+        if sizes:
+            why = (
+                f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB, stay in {both[domain].store.name} and may"
+                f" cost money; `whesl cloud stop --clean {directory}` removes them"
+            )
+            return [r.Trouble(what=LEFT, why=why)]
+    return []
+
+
+def _tidy(state: RunState, both: dict[Domain, Side]) -> list[r.Record]:
+    """Remove what would be paid for, now that all results are at the cluster; return what is to be told."""
+    try:
+        _removed(state, both)
+    except (WheslError, OSError) as error:
+        return [r.Trouble(what=LEFT, why=f"they could not be removed: {error}")]
+    return []
+
+
+def _removed(state: RunState, both: dict[Domain, Side]) -> None:
+    """Remove messages and the cloud's copies, those of executors too that were lost before they said so."""
+    written = {file.name for task in state.workflow.tasks for file in task.outputs}
+    for domain in list(both)[1:]:
+        known = written | {name for name, places in state.files.items() if domain in places}
+        names = [f"{messages.DATA}/{name}" for name in sorted(known)]
         for one in state.executors.values():
             if one.domain is domain:
                 numbers = range(one.number + 1)
                 names += [messages.message(one.id, number) for number in numbers if number]
                 names += [messages.reply(one.id, number) for number in numbers]
-        try:
-            both[domain].store.remove(names)
-            both[domain].store.tidy()
-        except (WheslError, OSError):
-            return  # it stays, and costs; the report says where
+                names.append(f"{messages.box(one.id)}/{messages.STOP}")
+        both[domain].store.remove(names)
+        both[domain].store.tidy()

@@ -35,6 +35,8 @@ _NEW = (ExecutorState.ASKED, ExecutorState.WAITING)
 _WORKING = (*_NEW, ExecutorState.UP)
 STILLBORN = 6  # executors that end before they were up, until no more are asked for in this hour
 _ABOUT = 0.5  # seconds
+ALARM = 0.8  # share of the budget from which on people are told
+NEAR_BUDGET = "the budget's end is near"
 _SAMPLES = 3  # tasks of a stage, until their run times count more than the profile's
 
 
@@ -119,6 +121,7 @@ class Scaling:
             self._carry_out(command, now)
         if isinstance(event, ShortInterval):
             self._replace_lost(state, now)
+        self._warn(now)
         self._look_for_standstill(state, event.observation, now)
 
     def _replace_lost(self, state: ScalerState, now: float) -> None:
@@ -274,11 +277,27 @@ class Scaling:
         budget = self._context.limits.budget
         if budget is None:
             return True
-        spent = self._context.state.cost(now)
-        for one in self._context.state.executors.values():
-            if one.alive and one.asked.hourly:
-                spent += one.asked.hourly * max(0.0, one.since + one.asked.seconds - now) / HOUR
-        affordable = spent + hourly * max(LEAST_BILLED, seconds) / HOUR <= budget
-        why = "" if affordable else f"{spent:.2f} of {budget:.2f} are spent or promised; no more instances"
+        promised = self._promised(now)
+        affordable = promised + hourly * max(LEAST_BILLED, seconds) / HOUR <= budget
+        why = "" if affordable else f"{promised:.2f} of {budget:.2f} are spent or promised; no more instances"
         self._context.trouble("budget", why, now)
         return affordable
+
+    def _promised(self, now: float) -> float:
+        """Return what is spent, and what all instances cost that run to the ends that they have."""
+        executors = self._context.state.executors.values()
+        alive = (one for one in executors if one.alive and one.asked.hourly)
+        # An instance ends itself at its end time, which leaves room for the task that it has.
+        return self._context.state.cost(now) + sum(
+            one.asked.hourly * max(0.0, one.asked.ends - max(now, one.since + LEAST_BILLED)) / HOUR
+            for one in alive
+        )
+
+    def _warn(self, now: float) -> None:
+        """Tell that most of the budget is spent or promised, while there is still some left."""
+        context, budget = self._context, self._context.limits.budget
+        if budget is None or NEAR_BUDGET in context.state.troubles:
+            return
+        if "budget" in context.state.troubles or self._promised(now) >= ALARM * budget:
+            why = f"{100 * ALARM:.0f} % of {budget:.2f} are spent, or promised to instances that run"
+            context.trouble(NEAR_BUDGET, why, now)

@@ -105,6 +105,7 @@ class RunState:
     refused: int = 0
     refusal: str | None = ""
     copied: int = 0
+    copying: float = 0.0
 
     def __post_init__(self) -> None:
         for task in self.workflow.tasks:
@@ -142,6 +143,7 @@ class RunState:
         elif isinstance(record, r.FileCopied):
             self.files.setdefault(record.name, {})[record.domain] = record.digest
             self.copied += record.digest.size if record.seconds else 0
+            self.copying += record.seconds
         else:
             self._about_the_run(record, time)
         return []

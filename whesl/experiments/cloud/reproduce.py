@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from whesl.experiments.cloud import observation_checks, probability_calibration
 from whesl.experiments.cloud.evaluate import ADAPTIVE, OURS, Plan, evaluate
 from whesl.experiments.cloud.observation_checks import Rows
-from whesl.experiments.registry import Report, experiment
+from whesl.experiments.cloud.verdicts import verdicts
+from whesl.experiments.registry import Finding, Report, experiment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,18 +40,18 @@ def calibrated(progress: Progress, data: Path | None, quick: bool) -> Report:
 
 
 def document(found: list[Row]) -> Report:
-    """Return what an evaluation of the document's schedulers says."""
-    return _report(observation_checks, found)
+    """Return what an evaluation of the document's schedulers says, where chance does not decide."""
+    return _report(observation_checks, found, verdicts(found, observation_checks.findings))
 
 
 def stated(found: list[Row]) -> Report:
     """Return what an evaluation of the stated probabilities says."""
-    return _report(probability_calibration, found)
+    return _report(probability_calibration, found, probability_calibration.findings(Rows(found)))
 
 
-def _report(checks: ModuleType, found: list[Row]) -> Report:
+def _report(checks: ModuleType, found: list[Row], findings: list[Finding]) -> Report:
     rows = Rows(found)
-    return Report(checks.findings(rows), checks.tables(rows), checks.figures(rows), _values(rows))
+    return Report(findings, checks.tables(rows), checks.figures(rows), _values(rows))
 
 
 def _values(rows: Rows) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from whesl.cloud.core import baseline_scalers, scaler, schedule
 from whesl.cloud.core import cost as costs
+from whesl.cloud.core import scaler, schedule
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.records import (
     DEFAULT_SECONDS,
@@ -36,8 +36,9 @@ from whesl.cloud.core.scaler_events import (
     WithdrawRequests,
 )
 from whesl.cloud.core.stage_speed import SLACK, Pace, paces
+from whesl.cloud.core.uncertainty import LOCAL, WIDE
+from whesl.experiments.cloud import baseline_scalers, executors, persistence_forecast, workload
 from whesl.experiments.cloud import cluster as machine
-from whesl.experiments.cloud import executors, persistence_forecast, workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from whesl.cloud.core.records import FreeForecast
     from whesl.experiments.cloud.background_jobs import Trace
 
-# Assumptions: bytes a second of one task's copy between the sides, and of the cloud's file system.
-WIDE, LOCAL = 250e6, 500e6
 _SHORT, _STEP = 300.0, 20.0
 _SAMPLE = HOUR  # the benchmark runs on one instance of each platform for so long at most
 _ROWS = 6000

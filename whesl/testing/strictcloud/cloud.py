@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import http.client
+import json
 import re
 import threading
 import time
@@ -43,7 +44,7 @@ class StrictCloud:
     ``lose``: how many replies are not sent after the call was done, by action (``RunInstances``, ``PUT``).
     ``refuse``: the error code that an action gets. ``delay``: seconds before each reply. ``hidden``:
     seconds for which a new instance is not shown. ``spoil``: how many bodies of PUT are damaged on their
-    way; ``rot``: where they are stored.
+    way; ``rot``: where they are stored. ``quotas``: of the account, by their codes.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -80,6 +81,7 @@ class StrictCloud:
         self.capacity = self.spot_capacity = 1000
         self.delay = self.hidden = 0.0
         self.spoil = self.rot = 0
+        self.quotas: dict[str, float] = {}
         self.lose.clear()
         self.refuse.clear()
 
@@ -99,6 +101,9 @@ class StrictCloud:
         if code := self.refuse.get(action):
             status = 503 if code in ("ServiceUnavailable", "InternalError") else 400
             return _error(code, "refused by the test", status)
+        target = next((value for name, value in headers.items() if name.lower() == "x-amz-target"), "")
+        if target.endswith("GetServiceQuota"):
+            return self._quota(json.loads(body)["QuotaCode"])
         if action == "RunInstances":
             reply = self._run(form, path, headers, body)
         elif action == "DescribeInstances":
@@ -118,6 +123,12 @@ class StrictCloud:
                 self.lose[action] -= 1
                 return Reply(0, {}, None)
         return reply
+
+    def _quota(self, code: str) -> Reply:
+        kind = {"Content-Type": "application/x-amz-json-1.1"}
+        if code not in self.quotas:
+            return Reply(400, kind, b'{"__type": "NoSuchResourceException", "Message": "no such quota"}')
+        return Reply(200, kind, json.dumps({"Quota": {"Value": self.quotas[code]}}).encode())
 
     def _run(self, form: dict[str, str], path: str, headers: dict[str, str], body: bytes) -> Reply:
         token = form.get("ClientToken", "")
