@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.conftest import need_flux
+from whesl.model.errors import RefusedError
 from whesl.rjms.flux.allocation import FluxAllocation
 from whesl.rjms.flux.scheduler import FluxScheduler
-from whesl.rjms.port import Allocation, TellsEvents
+from whesl.rjms.port import Allocation, JobRequest, TellsEvents
 from whesl.rjms.shims.flux_rewriting import constraint, ranks_of, rewrite_flux
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract
@@ -45,6 +47,20 @@ class TestScheduler(SchedulerContract):
     def unreachable(self, bed: FluxBed) -> FluxScheduler:
         away = {**bed.outside, "FLUX_URI": f"local://{bed.directory}/nobody"}
         return FluxScheduler(away, timeout=5, settle=0.5)
+
+    def test_a_request_is_tried_and_nothing_runs(
+        self, bed: FluxBed, scheduler: FluxScheduler, tmp_path: Path
+    ) -> None:
+        """``flux submit --dry-run`` checks nothing; what Flux refuses bought the cloud instead."""
+        script = tmp_path / "job.sh"
+        script.write_text(f"#!/bin/sh\necho ran >> {tmp_path}/runs\n")
+        request = JobRequest(token="trial", script=str(script), output="/dev/null")
+        for wrong in ({"partition": "nix"}, {"nodes": 99}):
+            with pytest.raises(RefusedError):
+                scheduler.try_request(msgspec.structs.replace(request, **wrong))
+        scheduler.try_request(request)
+        bed.run("flux", "queue", "drain")
+        assert not (tmp_path / "runs").exists()
 
 
 @pytest.fixture(scope="module")

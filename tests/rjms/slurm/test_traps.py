@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.conftest import need_slurm
@@ -18,7 +19,7 @@ from tests.waiting import written
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms import shims
-from whesl.rjms.port import JobRequest, StepRequest
+from whesl.rjms.port import Demands, JobRequest, StepRequest
 from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
@@ -400,13 +401,22 @@ def test_a_restarted_slurmd_is_invisible(slurm_bed: Maker, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.timeout(300)  # slurmctld forgets jobs once a minute
 def test_with_accounting(slurm_bed: Maker, tmp_path: Path) -> None:
-    """Jobs are found when slurmctld has forgotten them, and a job stays changeable after a resize."""
+    """Jobs are found when slurmctld has forgotten them, and a job stays changeable after a resize.
+
+    A wrong account or quality of service is refused where a request is only tried.
+    """
     need_slurm("dbd")
-    bed = slurm_bed(nodes=3, dbd=True, slurmd_timeout=5, settings={"MinJobAge": "2"})
+    keys = {"MinJobAge": "2", "AccountingStorageEnforce": "associations,qos"}
+    bed = slurm_bed(nodes=3, dbd=True, slurmd_timeout=5, settings=keys)
     scheduler = SlurmScheduler(bed.environment)
     script = tmp_path / "job.sh"
     script.write_text("#!/bin/sh\nexit 4\n")
     request = JobRequest(token="forgotten", script=str(script), output="/dev/null")
+    for wrong in (Demands(account="nix"), Demands(qos="nix")):
+        with pytest.raises(RefusedError, match="Invalid"):
+            scheduler.try_request(msgspec.structs.replace(request, demands=wrong))
+    scheduler.try_request(msgspec.structs.replace(request, demands=Demands(account="test")))
+    assert not bed.run("squeue", "-h", "-t", "all").stdout
     job = scheduler.submit(request)
     wait_until(lambda: bed.run("squeue", "-h", "-t", "all", "-j", job).returncode, "slurmctld forgot", 100)
     record = scheduler.find("forgotten")

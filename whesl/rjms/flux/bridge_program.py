@@ -391,7 +391,8 @@ class ApiEnd(FarEnd):
             spec.setattr("system.bank", job["bank"])
         if job["exclude"]:
             spec.setattr("system.constraints", {"not": [{"hostlist": [",".join(job["exclude"])]}]})
-        return str(flux.job.JobID(flux.job.submit(self.waiting, spec)).f58plain)
+        number = flux.job.submit(self.waiting, spec, urgency=0 if job.get("held") else 16)
+        return str(flux.job.JobID(number).f58plain)
 
     def op_find(self, _: int, token: str, since: float) -> Any:
         """Return the ids of this user's jobs with a token."""

@@ -96,6 +96,16 @@ class FluxScheduler:
         except CouldNotObserveError as error:
             return self._look_again(request.token, error)
 
+    def try_request(self, request: JobRequest) -> None:
+        """Submit a job that is held, and cancel it; see the port.
+
+        Flux has no way to ask: its validators, its queues and its check whether resources could ever suffice
+        answer a submission alone. A job of urgency 0 never starts.
+        """
+        job = submission(request, self._environ)
+        known_as = str(self._bridge.call("submit", held=True, **job))
+        self.cancel(known_as)
+
     def _look_again(self, token: str, cause: WheslError) -> str:
         """Return the id of a job whose submission got no reply; never submits."""
         return look_again(lambda: self.find(token), cause, "Flux", self._settle, self._sleep)
