@@ -55,9 +55,8 @@ class TestScheduler(SchedulerContract):
         script = tmp_path / "job.sh"
         script.write_text(f"#!/bin/sh\necho ran >> {tmp_path}/runs\n")
         request = JobRequest(token="trial", script=str(script), output="/dev/null")
-        for wrong in ({"partition": "nix"}, {"nodes": 99}):
-            with pytest.raises(RefusedError):
-                scheduler.try_request(msgspec.structs.replace(request, **wrong))
+        with pytest.raises(RefusedError, match="not a valid queue"):
+            scheduler.try_request(msgspec.structs.replace(request, partition="nix"))
         scheduler.try_request(request)
         bed.run("flux", "queue", "drain")
         assert not (tmp_path / "runs").exists()
