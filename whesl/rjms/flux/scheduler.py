@@ -99,8 +99,8 @@ class FluxScheduler:
     def try_request(self, request: JobRequest) -> None:
         """Submit a job that is held, and cancel it; see the port.
 
-        Flux has no way to ask: its queues and the site's validators answer a submission alone. A job of urgency 0
-        never starts.
+        Flux has no way to ask: its queues and the site's validators answer a submission alone. A job of
+        urgency 0 never starts.
         """
         job = submission(request, self._environ)
         known_as = str(self._bridge.call("submit", held=True, **job))
