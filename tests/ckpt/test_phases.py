@@ -15,9 +15,11 @@ import pytest
 
 from tests.ckpt import asking
 from tests.waiting import until
-from whesl.ckpt import Client, manifest, rank_page
+from whesl.ckpt import Client, control, manifest, rank_page
+from whesl.ckpt.core.states_and_events import Predicted, Requested
 from whesl.ckpt.job_launch import page_of
 from whesl.ckpt.rank_page import Page, Slot, SlotState
+from whesl.ckpt.rendezvous import find
 from whesl.testing import faults
 
 if TYPE_CHECKING:
@@ -73,12 +75,16 @@ class Nodes:
         self.processes.append(process)
         return process
 
-    def say(self, *arguments: str) -> str:
-        command = [*WHESL, arguments[0], "--name", self.name, *arguments[1:]]
-        done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, timeout=60, check=False
-        )
-        return done.stdout if done.returncode == 0 else ""
+    def tell(self, message: Predicted | Requested) -> str:
+        """Return what the coordinator answers, without a process of the command line for each."""
+        home = self.place / "home"
+        self.wait(self.status)
+        address = find(home / "ckpt" / self.name)
+        assert address is not None
+        return control.ask(address, message, 60.0, home=home).text
+
+    def predict(self, node: str, lead: float) -> str:
+        return self.tell(Predicted(node=node, lead=lead))
 
     def status(self) -> dict[str, Any]:
         return asking.status(self.place / "home", self.name)
@@ -121,7 +127,7 @@ class Nodes:
         try:
             until(condition, "what is waited for", 30)
         except AssertionError:
-            raise AssertionError(f"{self.said()}\n{self.say('status')}") from None
+            raise AssertionError(f"{self.said()}\n{self.status()}") from None
 
     def kill_coordinator(self) -> None:
         self.coordinator.kill()
@@ -132,7 +138,7 @@ class Nodes:
         """Ranks run on after all of it, and write a whole checkpoint."""
         before = max(self.whole(), default=0)
         self.wait(lambda: self.status().get("checkpoint", 0) is None)
-        self.say("request")
+        self.tell(Requested())
         self.wait(lambda: max(self.whole(), default=0) > before)
 
     def end(self) -> None:
@@ -181,7 +187,7 @@ def test_an_agent_that_is_killed_is_started_again(nodes: Nodes) -> None:
     agent(nodes, 1).kill()
     nodes.still_works()
     nodes.hold(0, 1, 2)
-    nodes.say("predict", "n1", "--lead", "90")
+    nodes.predict("n1", 90)
     nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
     agent(nodes, 1).kill()
     nodes.let(0, 1, 2)
@@ -196,7 +202,7 @@ def test_an_agent_is_killed_while_its_rank_restores(
     """Alone, and together with the coordinator: what a rank has verified is told again."""
     with ExitStack() as first:
         nodes = _nodes(tmp_path / "first", tmp_path / "kept", first)
-        nodes.say("request")
+        nodes.tell(Requested())
         nodes.wait(lambda: nodes.whole() == [1])
     step = manifest.whole(tmp_path / "kept")[0].step
     nodes = _nodes(tmp_path / "again", tmp_path / "kept", stack, ranks=2)
@@ -220,10 +226,10 @@ def test_an_agent_is_killed_while_its_rank_restores(
 
 def test_of_two_vulnerable_nodes_the_one_with_less_time_left_writes_first(nodes: Nodes) -> None:
     nodes.hold(0, 1, 2)
-    nodes.say("predict", "n0", "--lead", "90")
+    nodes.predict("n0", 90)
     nodes.wait(lambda: nodes.phases() == ["committing", "waiting", "waiting"])
-    nodes.say("predict", "n2", "--lead", "80")
-    nodes.say("predict", "n1", "--lead", "40")
+    nodes.predict("n2", 80)
+    nodes.predict("n1", 40)
     nodes.let(0)  # what writes already is not interrupted
     nodes.wait(lambda: nodes.phases() == ["committed", "committing", "waiting"])
     nodes.let(1)
@@ -236,7 +242,7 @@ def test_of_two_vulnerable_nodes_the_one_with_less_time_left_writes_first(nodes:
 @pytest.mark.slow
 def test_a_node_that_dies_after_its_commit_is_in_the_checkpoint(nodes: Nodes) -> None:
     nodes.hold(0, 2)
-    nodes.say("predict", "n2", "--lead", "100")
+    nodes.predict("n2", 100)
     nodes.wait(lambda: nodes.phases() == ["waiting", "waiting", "committing"])
     nodes.let(2)
     nodes.wait(lambda: nodes.phases() == ["committing", "committed", "committed"])
@@ -250,7 +256,7 @@ def test_a_node_that_dies_after_its_commit_is_in_the_checkpoint(nodes: Nodes) ->
 
 
 def test_a_false_prediction_costs_a_checkpoint_and_nothing_else(nodes: Nodes) -> None:
-    assert "there is no migration here" in nodes.say("predict", "n1", "--lead", "2")
+    assert "there is no migration here" in nodes.predict("n1", 2)
     nodes.wait(lambda: nodes.whole() == [1])
     nodes.wait(lambda: nodes.nodes()["n1"] == {"phase": "normal", "ranks": 1, "fails_in": None})
     assert nodes.whole() == [1]
@@ -262,13 +268,13 @@ def test_a_node_is_moved_by_the_site_s_command_where_its_lead_covers_that(
 ) -> None:
     move = "sh -c 'echo $0 >> moved; test $0 != n2'"
     nodes = _nodes(tmp_path, tmp_path / "kept", stack, "--migrate", move, "--theta", "20")
-    assert "a migration takes 20.0 s" in nodes.say("predict", "n0", "--lead", "19")
+    assert "a migration takes 20.0 s" in nodes.predict("n0", 19)
     nodes.wait(lambda: nodes.whole() == [1])
-    nodes.say("predict", "n1", "--lead", "90")
+    nodes.predict("n1", 90)
     nodes.wait(lambda: "n1 was migrated" in nodes.said())
     assert nodes.nodes()["n1"]["fails_in"] is None and nodes.whole() == [1]
     # It was measured, and took less; what cannot be moved writes its checkpoint.
-    nodes.say("predict", "n2", "--lead", "18")
+    nodes.predict("n2", 18)
     nodes.wait(lambda: nodes.whole() == [2, 1])
     assert "n2 was not migrated: sh ended with 1" in nodes.said()
     assert (tmp_path / "moved").read_text().split() == ["n1", "n2"]
@@ -281,7 +287,7 @@ def test_the_coordinator_is_killed_in_each_phase(nodes: Nodes, phase: str) -> No
     if phase == "agreeing":
         stopped = agent(nodes, 0)  # it does not answer
         stopped.suspend()
-    nodes.say("predict", "n1", "--lead", "200")
+    nodes.predict("n1", 200)
     if phase == "agreeing":
         nodes.wait(lambda: (nodes.status().get("checkpoint") or {}).get("phase") == "agreeing")
         nodes.kill_coordinator()
@@ -316,7 +322,7 @@ def test_a_rank_that_does_not_write_is_told_of_and_given_up(tmp_path: Path, stac
     """All ranks had waited for an hour, and only its node was named."""
     nodes = _nodes(tmp_path, tmp_path / "kept", stack, "--arrival", "5")
     nodes.hold(1)
-    nodes.say("request")
+    nodes.tell(Requested())
     why = "n1: rank 1: it was let to write, and has neither written nor committed for 5 s"
     nodes.wait(lambda: f"checkpoint 1 was given up: {why}" in nodes.said())
     assert "still writing after 5 s: rank 1 on n1" in nodes.said() and nodes.whole() == []
@@ -327,7 +333,7 @@ def test_a_rank_that_does_not_write_is_told_of_and_given_up(tmp_path: Path, stac
     nodes.let(1)
     nodes.wait(lambda: "rank 1 wrote" in nodes.said())
     assert nodes.whole() == [] and not list((nodes.directory / "1").glob("*.part"))
-    nodes.say("request")
+    nodes.tell(Requested())
     nodes.wait(lambda: manifest.numbers(nodes.directory) == [2])
 
 
@@ -339,10 +345,10 @@ def test_the_disk_is_full_in_each_phase(tmp_path: Path, stack: ExitStack, phase:
     except faults.FaultError as error:
         pytest.skip(str(error))
     nodes = _nodes(tmp_path, disk.path / "kept", stack)
-    nodes.say("request")
+    nodes.tell(Requested())
     nodes.wait(lambda: nodes.whole() == [1])
     nodes.hold(0, 1, 2)
-    nodes.say("predict", "n1", "--lead", "100")
+    nodes.predict("n1", 100)
     nodes.wait(lambda: nodes.phases() == ["waiting", "committing", "waiting"])
     if phase == "second":
         nodes.let(1)
