@@ -17,12 +17,16 @@ LATE = 15.0
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A defect that is known: cases, ways and aspects as globs, and why it is not mended yet."""
+    """A defect that is known: cases, ways and aspects as globs, and why it is not mended yet.
+
+    ``sometimes``: whether it shows in some runs only, so that one without it proves nothing.
+    """
 
     cases: tuple[str, ...]
     aspects: tuple[str, ...]
     reason: str
     ways: tuple[str, ...] = ("run*",)
+    sometimes: bool = False
 
     def covers(self, case: str, way: str) -> bool:
         """Whether a case in a way is one of those."""
@@ -76,7 +80,8 @@ def mended(
     return tuple(
         one
         for one in known
-        if any(one.covers(*run) for run in found)
+        if not one.sometimes
+        and any(one.covers(*run) for run in found)
         and not any(
             one.covers(*run) and any(_any(each.aspect, one.aspects) for each in there)
             for run, there in found.items()

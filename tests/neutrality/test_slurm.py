@@ -9,7 +9,7 @@ from tests.neutrality import sites
 from tests.neutrality.cases import brief
 from tests.neutrality.judging import Verdict, verdict
 from tests.neutrality.known import KNOWN
-from tests.neutrality.records import WAYS
+from tests.neutrality.records import WAYS, Case, Way
 from tests.neutrality.running import run_all, twins
 
 PAIRS = [(case, way) for way in WAYS for case in brief().get(way.name, ())]
@@ -18,15 +18,22 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.costly, pytest.ma
 
 
 @pytest.fixture(scope="module")
-def judged() -> Verdict:
-    """What became of all jobs."""
+def judged(request: pytest.FixtureRequest) -> Verdict:
+    """What became of the jobs of the tests that are run: all, or those that are looked at once more."""
     need_slurm("dbd", "shells")
+    here = [getattr(item, "callspec", None) for item in request.session.items if item.path == request.path]
+    names = {one.params["name"] for one in here if one is not None}
+    chosen = [pair for pair in PAIRS if name_of(*pair) in names]
     with sites.slurm() as site:
-        wanted = twins(PAIRS, site.manager)
+        wanted = twins(chosen if len(names) == len(here) else PAIRS, site.manager)
         return verdict(wanted, run_all(site, wanted), KNOWN)
 
 
-@pytest.mark.parametrize("name", [f"{case.name} [{way.name}]" for case, way in PAIRS])
+def name_of(case: Case, way: Way) -> str:
+    return f"{case.name} [{way.name}]"
+
+
+@pytest.mark.parametrize("name", [name_of(*pair) for pair in PAIRS])
 def test_a_wrapped_job_does_what_the_plain_one_does(judged: Verdict, name: str) -> None:
     case, _, way = name[:-1].partition(" [")
     assert not judged.new[case, way], f"\n{judged.new[case, way]}"
