@@ -48,7 +48,7 @@ exceptionName : word ;
 offer : operation ( HANDLER STRING )? ;
 
 // Quoted, or any words, numbers and . - * ? without blanks between them.
-job : STRING | ~( STRING | JSON_OBJECT | ',' | '[' | ']' | '%' | NEWLINE | INVALID )+ ;
+job : STRING | ~( STRING | JSON_OBJECT | ',' | '[' | ']' | '%' | PAIR | NEWLINE | INVALID )+ ;
 
 // The words of the language may be used as names.
 word
@@ -59,7 +59,7 @@ word
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
-    | EXTERNAL | PREDICTED | CONFIDENCE | BEFORE | FAILURE | STDOUT | STDERR | OUTPUT | FILE
+    | CAUSE | EXTERNAL | PREDICTED | CONFIDENCE | BEFORE | FAILURE | STDOUT | STDERR | OUTPUT | FILE
     ;
 
 // How often, and what then -------------------------------------------------------------------------
@@ -81,6 +81,7 @@ detection
     | SILENCE timer                                                                        # silence
     | PROGRESS MATCH? STRING source timer                                                  # progress
     | EXIT ( ANY ( EXCEPT codes )? | codes | SIGNAL signal ( ',' signal )* )               # exit
+    | CAUSE causeClass ( ',' causeClass )* ( CONFIDENCE confidence )?                      # cause
     | NODE ( DOWN | DRAINED )                                                              # node
     | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
     | EXCEPTION exceptionName count TIMES within?                                          # counted
@@ -106,6 +107,8 @@ timer : TIMEOUT seconds ( WARMUP seconds )? ;
 codes : CODE code ( ',' code )* ;
 
 code : NUMBER ( '-' NUMBER )? ;
+
+causeClass : word | PAIR | STRING ;
 
 severity : SEVERITY count ;
 
@@ -162,6 +165,7 @@ PAUSE : 'PAUSE' ;
 ESCALATE : 'ESCALATE' ;
 RAISE : 'RAISE' ;
 SEVERITY : 'SEVERITY' ;
+CAUSE : 'CAUSE' ;
 EXTERNAL : 'EXTERNAL' ;
 PREDICTED : 'PREDICTED' ;
 CONFIDENCE : 'CONFIDENCE' ;
@@ -173,6 +177,7 @@ OUTPUT : 'output' ;
 FILE : 'file' ;
 
 IDENTIFIER : [A-Za-z_] [A-Za-z0-9_-]* ;
+PAIR : [A-Za-z_] [A-Za-z0-9_-]* '/' [A-Za-z_] [A-Za-z0-9_-]* ;
 NUMBER : [0-9]+ ( '.' [0-9]+ )? ;
 STRING : TEXT ;
 JSON_OBJECT : '{' ( JSON_OBJECT | TEXT | ~["{}] )* '}' ;

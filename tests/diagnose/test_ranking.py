@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.diagnose.logs import told, why
-from whesl.diagnose.vocabulary import Advice, Outcome
+from whesl.diagnose.vocabulary import Outcome
+from whesl.model.evidence import Advice
 
 STEPS = "".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(200))
 

@@ -46,6 +46,8 @@ DETECTIONS = (
     "EXIT ANY EXCEPT CODE 2, 126-127",
     "EXIT CODE 1, 3-5",
     "EXIT SIGNAL SIGSEGV, BUS, 9",
+    "CAUSE gpu-hardware",
+    'CAUSE segfault/app-bug, "licence", time-limit CONFIDENCE 0.7',
     "NODE DOWN",
     "NODE DRAINED",
     'JOB EXCEPTION "exec"',

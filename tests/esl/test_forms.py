@@ -10,6 +10,7 @@ import pytest
 from tests.esl.corpus import DETECT, DETECTIONS, HEADER, RECOVER
 from whesl import esl
 from whesl.esl.detections.base import Pattern, Source, Span, Stream
+from whesl.esl.detections.cause import CauseDetection
 from whesl.esl.detections.disk import DiskDetection, DiskMetric
 from whesl.esl.detections.exit import CodeRange, ExitDetection
 from whesl.esl.detections.external_and_counted import CountDetection, ExternalDetection, PredictedDetection
@@ -18,6 +19,7 @@ from whesl.esl.detections.log import LogDetection, Require
 from whesl.esl.detections.node import NodeCondition, NodeDetection
 from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
 from whesl.esl.spec import ExceptionSpec, JobExceptionRaise, Otherwise, Spec
+from whesl.model.evidence import CauseClass
 
 STDOUT, STDERR = Source(stream=Stream.STDOUT), Source(stream=Stream.STDERR)
 FILE = Source(stream=Stream.FILE, path="f")
@@ -82,6 +84,8 @@ RECORDS = [
     ExitDetection(codes=(CodeRange(first=2, last=2), CodeRange(first=126, last=127)), excluded=True, span=S),
     ExitDetection(codes=(CodeRange(first=1, last=1), CodeRange(first=3, last=5)), span=S),
     ExitDetection(signals=(signal.SIGSEGV, signal.SIGBUS, 9), span=S),
+    CauseDetection(classes=(CauseClass.GPU,), span=S),
+    CauseDetection(classes=(CauseClass.BUG, CauseClass.LICENCE, CauseClass.TIME), confidence=0.7, span=S),
     NodeDetection(condition=NodeCondition.DOWN, span=S),
     NodeDetection(condition=NodeCondition.DRAINED, span=S),
     JobExceptionDetection(exception_type="exec", span=S),

@@ -16,8 +16,8 @@ def findings(text: str | bytes) -> tuple[Diagnostic, ...]:
 
 
 FORMS = (
-    *("HANG", "LOG", "MATCH", "MULTIPLE", "ANY", "SILENCE", "PROGRESS", "EXIT", "NODE"),
-    *("DISK", "INODES", "QUOTA", "EXCEPTION", "JOB", "EXTERNAL", "PREDICTED"),
+    *("HANG", "LOG", "MATCH", "MULTIPLE", "ANY", "SILENCE", "PROGRESS", "EXIT", "CAUSE"),
+    *("NODE", "DISK", "INODES", "QUOTA", "EXCEPTION", "JOB", "EXTERNAL", "PREDICTED"),
 )
 # One broken statement; code; the words under the caret; what was expected; a part of the hint.
 CASES = [

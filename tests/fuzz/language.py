@@ -28,6 +28,7 @@ _WORDS = (
     "EXIT CODE 1, 3-5",
     "EXIT ANY EXCEPT CODE 2, 126-127",
     "EXIT SIGNAL SIGSEGV",
+    "CAUSE network-fabric, segfault/app-bug CONFIDENCE 0.5",
     "NODE DOWN",
     "EXTERNAL",
     'JOB EXCEPTION "x" SEVERITY 2',

@@ -51,6 +51,16 @@ def tasks(context: click.Context, _parameter: click.Parameter, incomplete: str) 
     return ids or _beginning((name.partition("/")[2] for name in found), incomplete)
 
 
+def tasks_or_files(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the tasks that begin so, and that a file may be meant."""
+    from click.shell_completion import CompletionItem
+
+    found = [CompletionItem(name) for name in tasks(context, parameter, incomplete)]
+    return [*found, CompletionItem(incomplete, type="file")]
+
+
 def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the nodes that are avoided and begin so."""
     try:

@@ -13,6 +13,21 @@ from whesl.model.errors import UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+class _Rules(click.Path):
+    """A specification; ``default`` is the one that ships, where no file has that name."""
+
+    name = "rules"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the file that is meant."""
+        from whesl.esl import shipped_policy
+
+        return super().convert(shipped_policy.place(str(value)), param, ctx)
+
+
+RULES = _Rules(path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 log_option = click.option(

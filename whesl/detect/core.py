@@ -23,7 +23,7 @@ from whesl.detect.matcher import Match
 from whesl.esl.detections.base import Detector, Found, Kind, Pattern, Seen, Source
 from whesl.esl.detections.disk import DiskMetric, Usage
 from whesl.esl.spec import Spec
-from whesl.model.evidence import Detected, Evidence
+from whesl.model.evidence import Cause, Detected, Evidence
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState
 from whesl.model.workflow import Task
@@ -218,6 +218,34 @@ class Detectors:
             kind="exit", time=now, node=self._node, line=last_line, detail=detail, since=since
         )
         return self._ask(lambda detector: detector.exited(code, signal, evidence))
+
+    def diagnosed(self, cause: Cause, now: float, since: float = 0.0) -> list[Detected]:
+        """Take what an attempt that has ended died of; return what covers it.
+
+        Args:
+            cause: the cause, of which node, rank, device and path become captures.
+            now: seconds since the epoch.
+            since: as for ``exited``.
+        """
+        where = {"node": cause.node, "device": cause.device, "path": cause.path}
+        where |= {"rank": str(cause.rank)} if cause.rank is not None else {}
+        evidence = Evidence(
+            kind="cause",
+            time=now,
+            node=self._node,
+            pattern=cause.cause.value,
+            line=cause.text,
+            file=cause.file,
+            captures={name: value for name, value in where.items() if value},
+            detail=f"{cause.cause.value}: {cause.sentence}",
+            since=since,
+        )
+        return self._ask(lambda detector: detector.diagnosed(cause, evidence))
+
+    @property
+    def hears_causes(self) -> bool:
+        """Whether any detection waits for what a failed attempt died of."""
+        return any(kind.of_causes for _, kind in self._kinds)
 
     def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
         """Take a node's state; return what it raises. UNKNOWN neither raises nor clears anything."""

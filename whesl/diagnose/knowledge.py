@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from whesl.diagnose.records import Entry
-from whesl.diagnose.vocabulary import ADVICE, LASTING, STRENGTH, Advice, CauseClass, Role
+from whesl.diagnose.vocabulary import ADVICE, LASTING, STRENGTH, Role
+from whesl.model.evidence import Advice, CauseClass
 from whesl.model.toml import load
 
 DIRECTORY = Path(__file__).parent / "knowledge"

@@ -21,8 +21,9 @@ from functools import cached_property
 import msgspec
 
 from whesl.diagnose.records import Accounting, Candidate, Diagnosis, Entry, Finding, Observed
-from whesl.diagnose.vocabulary import ADVICE, ENDS_A_HANG, Advice, CauseClass, Outcome, Role
+from whesl.diagnose.vocabulary import ADVICE, ENDS_A_HANG, Outcome, Role
 from whesl.diagnose.whereabouts import located
+from whesl.model.evidence import Advice, CauseClass
 
 _WENT_ON = 3  # steps after a line, before anything else happens: the program went on
 _MANY = 40  # steps that no buffer of an output holds back

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.diagnose.vocabulary import Advice, CauseClass, Outcome, Role
+from whesl.diagnose.vocabulary import Outcome, Role
+from whesl.model.evidence import Advice, CauseClass
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

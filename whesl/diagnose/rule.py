@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whesl.diagnose.records import Finding
-from whesl.diagnose.vocabulary import Advice, CauseClass
+from whesl.model.evidence import Advice, CauseClass
 
 _STEPS = {
     Advice.OTHER_NODES: ("NODE[REPLACE]", "NODE.REPLACE", "LIMIT 2 ELSE FAIL"),
@@ -51,7 +51,7 @@ def rule(finding: Finding, advice: Advice) -> str:
     lines += ["DECLARE ENTITY JOB", f"DECLARE EXCEPTION_TYPE {level}", f"DECLARE RESOURCE {resource}"]
     lines.append(f"DECLARE EXCEPTION {name} {level} JOB [*] {limits}")
     if not entry.exception:
-        lines.append(f"EXCEPTION DETECTION {name} LOG {_quoted(telling(finding))} output")
+        lines.append(f"EXCEPTION DETECTION {name} LOG {quoted(telling(finding))} output")
     lines.append(f"EXCEPTION RECOVERY STEP {name} JOB {step}")
     return "\n".join(lines) + "\n"
 
@@ -67,7 +67,7 @@ def _without_recovery(finding: Finding) -> str:
             "DECLARE ENTITY JOB",
             "DECLARE EXCEPTION_TYPE JOB_LEVEL",
             f"DECLARE EXCEPTION {name} JOB_LEVEL JOB [*] ELSE FAIL",
-            f"EXCEPTION DETECTION {name} LOG {_quoted(telling(finding))} output",
+            f"EXCEPTION DETECTION {name} LOG {quoted(telling(finding))} output",
             "",
         )
     )
@@ -79,11 +79,16 @@ def _name(cause: CauseClass) -> str:
 
 def telling(finding: Finding) -> str:
     """Return a part of the line that another run would print, too: no numbers, addresses or paths."""
-    text = finding.text
+    return telling_text(finding.text)
+
+
+def telling_text(text: str) -> str:
+    """Return the longest part of a line without numbers, addresses, paths and quotes."""
     parts = re.split(r"[^\x20-\x7e]|\d+|0x[0-9a-f]+|/[\w./-]+|[\"'`\\]", text)
     best = max((part.strip(" :,;()[]<>=-") for part in parts), key=len, default="")
     return best[:80] or text.strip()[:80]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as a string of ESL."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

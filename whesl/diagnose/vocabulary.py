@@ -1,32 +1,10 @@
-"""Words of a diagnosis: classes of causes, roles of messages, what would help, how a job ended."""
+"""Words of a diagnosis: roles of messages, how a job ended, what mostly helps against a class of causes."""
 
 from __future__ import annotations
 
 from enum import Enum
 
-
-class CauseClass(Enum):
-    """What kind of thing ended a job."""
-
-    MEMORY_HOST = "out-of-memory-host"
-    MEMORY_GPU = "out-of-memory-gpu"
-    GPU = "gpu-hardware"
-    FABRIC = "network-fabric"
-    NODE = "node-lost"
-    FULL = "filesystem-full"
-    QUOTA = "quota"
-    FILESYSTEM = "filesystem-error"
-    TIME = "time-limit"
-    CANCELLED = "preempted/cancelled"
-    HANG = "hang/collective-timeout"
-    BUG = "segfault/app-bug"
-    NUMERICAL = "numerical"
-    INPUT = "input/config-error"
-    DEPENDENCY = "missing-dependency"
-    LICENCE = "licence"
-    CONTAINER = "container"
-    LAUNCHER = "launcher/rendezvous"
-    OTHER_RANK = "dependency-of-other-rank"
+from whesl.model.evidence import Advice, CauseClass
 
 
 class Role(Enum):
@@ -42,16 +20,6 @@ class Role(Enum):
     HARMLESS = "harmless"
     END = "end"
     FACT = "fact"
-
-
-class Advice(Enum):
-    """What lets the same job succeed; ``none``: nothing does before somebody mends what is named."""
-
-    SAME_NODES = "same-nodes"
-    OTHER_NODES = "other-nodes"
-    OTHER_RESOURCES = "other-resources"
-    NONE = "none"
-    UNKNOWN = "unknown"
 
 
 class Outcome(Enum):

@@ -103,6 +103,7 @@ CODES: dict[str, str] = {
     "ESL084": "count that is never reached",
     "ESL085": "node without a spare",
     "ESL086": "variable that is not defined",
+    "ESL087": "unknown class of a cause",
     "ESL090": "coupled jobs that never run at once",
 }
 

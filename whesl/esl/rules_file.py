@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.esl import rules_cache
+from whesl.esl import rules_cache, shipped_policy
 from whesl.esl.spec import Entity, ExceptionSpec, Level, ResourceDeclaration, Spec
 from whesl.model import file_retry
 from whesl.model.decode_errors import UNDECODABLE
@@ -32,7 +32,7 @@ def load_rules(
 
     Raises UsageError for what cannot be read or is not valid, with all findings.
     """
-    specs = [_load(Path(file), cache, warn) for file in files]
+    specs = [_load(Path(shipped_policy.place(file)), cache, warn) for file in files]
     if not specs:
         return None
     spec = specs[0] if len(specs) == 1 else _merged(specs)

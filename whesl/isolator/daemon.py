@@ -61,6 +61,7 @@ from whesl.isolator.event_loop_sources import Descriptors, Signals, Watched
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.nodes.node_fencing import Nodes
+from whesl.isolator.observe.attempt_end import AttemptEnd
 from whesl.isolator.observe.held_hangs import HeldHangs
 from whesl.isolator.observe.manager_events import ManagerEvents, matter
 from whesl.isolator.observe.no_match_fast_path import Skimming
@@ -81,7 +82,7 @@ from whesl.journal import Clock
 from whesl.locking.takeover_watch import Guard
 from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
-from whesl.model.evidence import Detected, LastLines
+from whesl.model.evidence import Detected
 from whesl.records.isolator import AnyRecord
 from whesl.rjms.port import Allocation
 
@@ -144,6 +145,7 @@ class Daemon:
         self._steps = Steps(directory, job, os.environ, self._clock)
         self._observer = Observer(directory, job, self._worker, self._clock)
         self._skimming = Skimming(self._observer)
+        self._end_of_attempt = AttemptEnd(self._observer)
         recovery = self._state.recovery
         half_ended = self._state.attempt if recovery is not None and not recovery.fenced else 0
         self._nodes = Nodes(
@@ -288,29 +290,21 @@ class Daemon:
         if self._unexplained:
             return
         judges = self._state.judges_output and number == self._state.attempt
-        found: list[Detected] = []
-        if judges:
-            found = self._observer.drain() if ended else self._observer.poll()
-            found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
-        if ended and (self._observer.drained or not judges):
+        if not self._end_of_attempt.seen:
+            found: list[Detected] = []
+            if judges:
+                found = self._observer.drain() if ended else self._observer.poll()
+                found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
+            if not ended or (judges and not self._observer.drained):
+                if found:
+                    self._feed(Detections(attempt=number, found=tuple(found)))
+                return
+            self._end_of_attempt.take(number, code or 0, found, judged=judges)
+        event = self._end_of_attempt.event(judged=judges)
+        self._unexplained = event is None
+        if event is not None:
             self._exit_seen = True
-            last = self._observer.last_lines() if code else LastLines()
-            if code and not found and judges:
-                found = self._observer.lost_lines()
-            found += self._observer.exited(code, last)
-            signum = code - 128 if 128 < code <= 192 else 0
-            self._feed(
-                AttemptExited(
-                    attempt=number,
-                    code=code,
-                    signal=signum,
-                    found=tuple(found),
-                    last=last,
-                    unseen=self._observer.unseen(code),
-                )
-            )
-        elif found:
-            self._feed(Detections(attempt=number, found=tuple(found)))
+            self._feed(event)
 
     def _may_be_explained(self, number: int) -> bool:
         """Whether an attempt's failure waits for the resource manager's word on what caused it; bounded."""

@@ -19,7 +19,7 @@ from whesl.isolator.core.machine import EXIT_NOT_STARTED
 from whesl.isolator.core.recovery.escalation_to_coordinator import EXIT_TEMPORARY
 from whesl.isolator.core.state import State
 from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
-from whesl.isolator.task import disk_reserve, requeue_truncation_warning, summary, taskdir
+from whesl.isolator.task import disk_reserve, requeue_truncation_warning, taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import JournalError
 from whesl.model import file_retry
@@ -27,6 +27,7 @@ from whesl.model.errors import WheslError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
 from whesl.records.isolator import AnyRecord, StepDone
+from whesl.report import task_summary
 from whesl.rjms.port import Allocation
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ def summarise(
     assert state.ended is not None
     try:
         notes += requeue_truncation_warning.once(allocation)
-        said = summary.summarise(job.setup, list(told()), state.ended, notes)
-        file_retry.replace(directory.summary, summary.text(said).encode())
+        unwatched = job.setup.unwatched()
+        said = task_summary.summarise(job.setup.task, list(told()), state.ended, notes, unwatched)
+        file_retry.replace(directory.summary, task_summary.text(said).encode())
         if job.json_summary:
             file_retry.replace(Path(job.json_summary), msgspec.json.encode(said))
     except (OSError, JournalError) as error:
@@ -76,7 +78,7 @@ def summarise(
     except Exception:  # whatever it was, the task's end is told without it
         LOG.exception("the summary could not be made")
         return ""
-    return "" if job.setup.observe else summary.remark(said)
+    return "" if job.setup.observe else task_summary.remark(said)
 
 
 def link_old_places(
@@ -199,10 +201,14 @@ def part_from_output(directory: TaskDir, job: Job) -> None:
 
 
 def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
-    """Return in one line why a task ended with 75 or 126, where that is not its program's own status."""
+    """Return in one line why a task ended with 75 or 126, where that is not its program's own status.
+
+    Else what its program died of, where its output says so.
+    """
     own = state.exit_code == finish.code and (finish.code != EXIT_TEMPORARY or state.recovery is None)
     if finish.code not in (EXIT_TEMPORARY, EXIT_NOT_STARTED) or own:
-        return ""
+        died = state.cause if finish.state is TaskState.FAILED else None
+        return visible(f"whesl: {job.setup.task.id}: {died.told()}") if died is not None else ""
     why = " ".join(finish.reason.split())
     return visible(f"whesl: {job.setup.task.id}: exit status {finish.code}: {why}; see {directory.summary}")
 

@@ -1,13 +1,16 @@
-"""Why an exception was raised: the line, where it stood, on which node, and when."""
+"""Why an exception was raised: the line, where it stood, on which node, and when; what an attempt died of."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from enum import Enum
 
 import msgspec
 
 from whesl.model.recovery_criterion import Reach
+
+_LONGEST = 200  # characters of a cause's line that are told
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,7 +21,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     is when it was seen, ``since`` the latest time at which it had not happened yet for certain (0: ``time``).
     """
 
-    # log, hang, silence, progress, exit, node, job-exception, disk, count, heartbeat, stuck, launcher,
+    # log, hang, silence, progress, exit, cause, node, job-exception, disk, count, heartbeat, stuck, launcher,
     # external (``whesl raise``), predicted (``whesl ckpt predict``)
     kind: str
     time: float
@@ -112,7 +115,7 @@ def explain(kind: str, line: str, detail: str) -> str:
     """Return in one line why an exception was raised: the line that was seen, else the detail.
 
     For a hang the line is the last good one; what is wrong is the time since, so that comes first. For
-    an exit the line is what was printed last.
+    an exit the line is what was printed last. For a cause the detail is its class and sentence.
 
     Args:
         kind: the evidence's kind.
@@ -124,6 +127,8 @@ def explain(kind: str, line: str, detail: str) -> str:
         return f"{told}; the last was: {seen}"
     if kind == "exit" and seen and told:
         return f"{told}; the last line: {seen}"
+    if kind == "cause" and seen and told:
+        return f"{told} It says: {seen}"
     return seen or told
 
 
@@ -175,3 +180,86 @@ def kept(collected: str) -> str:
     """
     first = collected.partition("\n")[0]
     return first if first.startswith("/") else ""
+
+
+class CauseClass(Enum):
+    """What kind of thing ended a job."""
+
+    MEMORY_HOST = "out-of-memory-host"
+    MEMORY_GPU = "out-of-memory-gpu"
+    GPU = "gpu-hardware"
+    FABRIC = "network-fabric"
+    NODE = "node-lost"
+    FULL = "filesystem-full"
+    QUOTA = "quota"
+    FILESYSTEM = "filesystem-error"
+    TIME = "time-limit"
+    CANCELLED = "preempted/cancelled"
+    HANG = "hang/collective-timeout"
+    BUG = "segfault/app-bug"
+    NUMERICAL = "numerical"
+    INPUT = "input/config-error"
+    DEPENDENCY = "missing-dependency"
+    LICENCE = "licence"
+    CONTAINER = "container"
+    LAUNCHER = "launcher/rendezvous"
+    OTHER_RANK = "dependency-of-other-rank"
+
+
+class Advice(Enum):
+    """What lets the same job succeed; ``none``: nothing does before somebody mends what is named."""
+
+    SAME_NODES = "same-nodes"
+    OTHER_NODES = "other-nodes"
+    OTHER_RESOURCES = "other-resources"
+    NONE = "none"
+    UNKNOWN = "unknown"
+
+
+HELPS = {
+    Advice.SAME_NODES: "the same again, on the same nodes",
+    Advice.OTHER_NODES: "the same again, on other nodes",
+    Advice.OTHER_RESOURCES: "the same again, with other resources",
+    Advice.NONE: "nothing, before this is mended",
+    Advice.UNKNOWN: "not known",
+}
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an attempt died of, as its log tells.
+
+    Attributes:
+        cause: its class.
+        sentence: what that is, for the reader.
+        text: the line that tells it.
+        file: where that stands; ``line`` is its number, from 1.
+        advice: what would help.
+        sure: 0 to 1.
+        node, rank, device, path: where it struck; "" and None where the log does not tell.
+    """
+
+    cause: CauseClass
+    sentence: str
+    advice: Advice
+    sure: float
+    text: str = ""
+    file: str = ""
+    line: int = 0
+    node: str = ""
+    rank: int | None = None
+    device: str = ""
+    path: str = ""
+
+    def told(self) -> str:
+        """Return all of it in one line."""
+        at = f" ({self.file}:{self.line})" if self.file and self.line else ""
+        named = (("node", self.node), ("rank", self.rank), ("device", self.device), ("path", self.path))
+        where = ", ".join(f"{name} {value}" for name, value in named if value not in ("", None))
+        return " ".join(
+            (
+                f"{self.cause.value}: {self.sentence}",
+                f"The line: {shortened(self.text, _LONGEST)}{at}.",
+                *([f"Where: {where}."] if where else []),
+                f"What helps: {HELPS[self.advice]}.",
+            )
+        )

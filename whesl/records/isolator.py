@@ -11,7 +11,7 @@ from typing import Any
 from whesl.model import evidence
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
-from whesl.model.evidence import Detected, Evidence, History, LastLines, PredictedFailure
+from whesl.model.evidence import Cause, Detected, Evidence, History, LastLines, PredictedFailure
 from whesl.model.journal_record import Damage
 from whesl.model.journal_record import Record as Base
 from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
@@ -88,7 +88,8 @@ class Launched(Record, frozen=True, kw_only=True, tag="launched"):
 class Exited(Record, frozen=True, kw_only=True, tag="exited"):
     """The task's command ended. ``code``: as a shell gives it; ``last``: what a failed one printed last.
 
-    ``unseen``: what of the rules could not see anything, in no attempt so far.
+    ``unseen``: what of the rules could not see anything, in no attempt so far. ``cause``: what a failed one
+    died of, where its output was asked.
     """
 
     attempt: int
@@ -96,6 +97,7 @@ class Exited(Record, frozen=True, kw_only=True, tag="exited"):
     signal: int
     last: LastLines | None = None
     unseen: tuple[str, ...] = ()
+    cause: Cause | None = None
 
 
 class Raised(Record, frozen=True, kw_only=True, tag="raised"):

@@ -228,8 +228,15 @@ def _task(row: TaskRow, raised: list[int]) -> list[Child]:
         ", ".join(row.jobs) or "-",
         seconds(row.queue_wait),
         seconds(ran),
-        el("span", row.reason or "-", _printed_last(row)),
+        el("span", row.reason or "-", _cause(row), _printed_last(row)),
     ]
+
+
+def _cause(row: TaskRow) -> Element | None:
+    cause = text_report.died_of(row)
+    return (
+        el("details", el("summary", f"cause: {cause.cause.value}"), el("p", cause.told())) if cause else None
+    )
 
 
 def _printed_last(row: TaskRow) -> Element | None:

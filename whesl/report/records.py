@@ -6,7 +6,7 @@ import shlex
 
 import msgspec
 
-from whesl.model.evidence import LastLines
+from whesl.model.evidence import Cause, LastLines
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode
 from whesl.report.exception_row import ExceptionRow
@@ -36,7 +36,7 @@ class Run(msgspec.Struct, kw_only=True):
     """One attempt of a task. Times are seconds since the epoch; ``ended`` is None while it runs.
 
     ``job``: in which job of the scheduler. ``exit_code`` is None where it was ended. ``last``: what a failed
-    one printed last.
+    one printed last. ``cause``: what it died of, where its output was asked.
     """
 
     attempt: int
@@ -45,6 +45,7 @@ class Run(msgspec.Struct, kw_only=True):
     job: str = ""
     exit_code: int | None = None
     last: LastLines = LastLines()
+    cause: Cause | None = None
 
 
 class RunAgain(msgspec.Struct, kw_only=True):

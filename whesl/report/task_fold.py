@@ -254,7 +254,8 @@ class TaskFold:
         last = record.last or LastLines()
         self.row.unseen = list(record.unseen)
         if self.row.runs:
-            self.row.runs[-1].exit_code, self.row.runs[-1].last = record.code, last
+            run = self.row.runs[-1]
+            run.exit_code, run.last, run.cause = record.code, last, record.cause
         for row in self.rows.values():
             # What was raised by a line of its output has ended with it.
             if row.attempt == record.attempt:

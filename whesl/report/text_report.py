@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from whesl.model.evidence import LastLines, explain, shortened
+from whesl.model.evidence import Cause, LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.records import Report, TaskRow
@@ -196,8 +196,15 @@ def reason_lines(report: Report) -> list[str]:
     for (state, reason), rows in told.items():
         names = _names([row.task.partition("/")[2] for row in rows])
         lines.append(visible(f"{names}: {state}: {reason}"))
+        if (cause := died_of(rows[0])) is not None:
+            lines.append(visible(f"  cause: {cause.told()}"))
         lines += [visible(f"  {line}") for line in last_lines(printed_last(rows[0]))]
     return lines
+
+
+def died_of(row: TaskRow) -> Cause | None:
+    """Return what the last attempt of a task that failed died of, where that is known."""
+    return row.runs[-1].cause if row.runs and row.state in _BAD else None
 
 
 def printed_last(row: TaskRow) -> LastLines:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from whesl.cli import completion_candidates
 from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
@@ -22,7 +23,13 @@ _LOGS = (".out", ".err", ".log", ".txt", ".o", ".e", ".gz", ".xz", ".bz2", ".zst
 
 
 @click.command()
-@click.argument("logs", nargs=-1, required=True, metavar="LOG|JOBID...")
+@click.argument(
+    "logs",
+    nargs=-1,
+    required=True,
+    metavar="LOG|JOBID|TASK...",
+    shell_complete=completion_candidates.tasks_or_files,
+)
 @click.option(
     "--good", multiple=True, type=FILE, metavar="LOG", help="A log of the same work that ended well."
 )
@@ -46,11 +53,12 @@ def why(
     whesl why slurm-1234.out
     whesl why 1234
     whesl why run7/rank*.log node-syslog.gz
+    whesl why study/run-sim
     zstd -dc old.log.zst | whesl why -
 
     A directory stands for the logs in it; the id of a job of Slurm, Flux or PBS for its output, and for what
-    the manager tells of it. Exit status: 0 the job ended well, 1 it failed and the cause is named, 3 not
-    known, 2 usage.
+    the manager tells of it; the name of a task of WHESL's for what it printed. Exit status: 0 the job ended
+    well, 1 it failed and the cause is named, 3 not known, 2 usage.
     """
     from whesl.diagnose.diagnosing import diagnose_files
 
@@ -106,7 +114,17 @@ def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | N
         elif path.exists():
             files.append(log)
         else:
-            raise UsageError(f"{log} is not there", hint="give a log, a directory of logs, or - for a pipe")
+            from whesl.client import task_outputs
+            from whesl.wire import keys
+
+            task = task_outputs.of(keys.home(), log)
+            if task is None or not task.files:
+                said = log if task is None else f"what {task.task} printed"
+                hint = "give a log, a directory of logs, a job, a task, or - for a pipe"
+                raise UsageError(f"{said} is not there", hint=hint)
+            files += task.files
+            if task.state is not None:
+                accounting = _ended(task.state.value, task.exit_code)
     return files, accounting
 
 
@@ -127,3 +145,11 @@ def _accounting(found: JobOutcome) -> Accounting:
     from whesl.diagnose.records import Accounting
 
     return Accounting(state=found.state, status=found.status, node=found.node, told=found.told)
+
+
+def _ended(state: str, code: int | None) -> Accounting:
+    """Return what WHESL itself says of a task that has ended, in the resource managers' words."""
+    from whesl.diagnose.records import Accounting
+
+    told = f"whesl: {state}" + (f", exit status {code}" if code is not None else "")
+    return Accounting(state="COMPLETED" if state == "completed" else "FAILED", status=code, told=told)

@@ -21,10 +21,12 @@ from rich.live import Live
 from whesl import esl, workflows
 from whesl.cli import broken_pipe
 from whesl.cli.launch import placement_setup
+from whesl.cli.options import RULES
 from whesl.coordinator.client import unheard_task_outcomes
 from whesl.coordinator.client.start import begin, ensure_running
 from whesl.coordinator.client.unregistered_job_requeue import LostStarts
 from whesl.doctor.rules_on_this_host import Surroundings
+from whesl.esl import shipped_policy
 from whesl.esl.diagnostics import brief
 from whesl.esl.path_expansion import expanded
 from whesl.esl.rules_file import load_rules, located
@@ -53,7 +55,11 @@ _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard o
 @click.command(context_settings={"ignore_unknown_options": False})
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="STUDY... [-- ARGUMENTS]")
 @click.option(
-    "-e", "--rules", required=True, type=click.Path(dir_okay=False), help="The specification (ESL)."
+    "-e",
+    "--rules",
+    required=True,
+    type=RULES,
+    help="The specification; default: the policy that ships.",
 )
 @click.option("--rjms", default=None, metavar="NAME", help=f"Resource manager: {', '.join(SCHEDULERS)}.")
 @click.option(
@@ -111,7 +117,7 @@ _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard o
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON; progress goes to stderr.")
 def run(
     words: tuple[str, ...],
-    rules: str,
+    rules: Path,
     rjms: str | None,
     inner: str,
     own_node: bool,
@@ -132,15 +138,16 @@ def run(
     The exit status is the manager's own: a study that failed is never reported as a success.
     """
     sources, arguments = _split(words)
+    observe = observe or shipped_policy.observed((str(rules),), os.environ)
     home = keys.home()
     manager = workflows.recognise(sources[0])
     # Everything is checked before anything is made.
     first = manager.read(sources, out=out, arguments=arguments)
     result = esl.checked(rules, first)
     assert result.spec is not None
-    spec = located(result.spec, Path(rules).absolute().parent)
-    here = Surroundings(result.spec, Path(rules), result.texts, first, None, spares, os.environ)
-    warnings = brief(rules, (*result.diagnostics, *here.findings()))
+    spec = located(result.spec, rules.absolute().parent)
+    here = Surroundings(result.spec, rules, result.texts, first, None, spares, os.environ)
+    warnings = brief(str(rules), (*result.diagnostics, *here.findings()))
     _may_overwrite(first, manager, yes)
     name = rjms or default_manager(os.environ)
     known = manager_table.manager(name)

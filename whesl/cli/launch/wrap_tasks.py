@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from whesl import esl, workflows
+from whesl.cli.options import RULES
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.wire import keys
@@ -20,7 +21,11 @@ from whesl.workflows.prepare import program
 @click.command()
 @click.argument("sources", nargs=-1, required=True, metavar="STUDY...")
 @click.option(
-    "-e", "--rules", type=click.Path(dir_okay=False), metavar="FILE", help="The specification (ESL)."
+    "-e",
+    "--rules",
+    type=RULES,
+    metavar="FILE",
+    help="The specification; default: the policy that ships.",
 )
 @click.option("-o", "--out", type=click.Path(), help="File to write to (a directory for several scripts).")
 @click.option("--dry-run", is_flag=True, help="Show the difference and write nothing.")
@@ -37,7 +42,7 @@ from whesl.workflows.prepare import program
 @click.option("--observe", is_flag=True, help="Tasks report what would be done and touch nothing.")
 def fluxify(
     sources: tuple[str, ...],
-    rules: str | None,
+    rules: Path | None,
     out: str | None,
     dry_run: bool,
     undo: bool,
@@ -50,13 +55,15 @@ def fluxify(
     All else in the file stays as it is. Without -o and --dry-run the result goes to standard output.
     """
     manager = workflows.recognise(sources[0])
-    if not undo and not rules:
+    if not undo and rules is None:
         raise UsageError("the specification is missing", hint="whesl fluxify STUDY -e rules.esl")
     if len(sources) > 1 and not dry_run and not (out and Path(out).is_dir()):
         raise UsageError(
             "several scripts need a directory to be written to", hint="-o DIRECTORY, or --dry-run"
         )
-    options = None if undo else _options(manager, sources, str(rules), out, workflow, spares, observe)
+    options = (
+        None if undo or rules is None else _options(manager, sources, rules, out, workflow, spares, observe)
+    )
     for source in sources:
         path = workflows.file_of(source)
         old = text_of(path)
@@ -82,7 +89,7 @@ def fluxify(
 def _options(
     manager: WorkflowManager,
     sources: tuple[str, ...],
-    rules: str,
+    rules: Path,
     out: str | None,
     workflow: str,
     spares: int,
@@ -94,7 +101,7 @@ def _options(
     return FluxifyOptions(
         program=program(),
         workflow=found.id,
-        spec=str(Path(rules).absolute()),
+        spec=str(rules.absolute()),
         home=str(keys.home()),
         spares=spares_by_step(spec, found, 0 if observe else spares),
         observe=observe,

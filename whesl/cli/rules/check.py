@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from whesl import esl
+from whesl.cli.options import RULES
 from whesl.esl.spec import Spec
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import Workflow
@@ -23,7 +24,7 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=_FILE)
+@click.argument("files", nargs=-1, required=True, type=RULES)
 @click.option(
     "--workflow",
     "study",

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from whesl import esl
+from whesl.cli.options import RULES
 from whesl.cli.rules.check import read_workflow
 from whesl.esl.detections.base import Source, Stream
 from whesl.esl.spec import Spec
@@ -37,7 +38,8 @@ _STREAMS = {
 
 
 @click.command()
-@click.argument("rules", type=_FILE)
+@click.argument("rules", required=False, type=RULES)
+@click.option("-e", "--rules", "named", type=RULES, metavar="RULES", help="RULES; default: those that ship.")
 @click.option("--workflow", "study", type=_FILE, metavar="STUDY", help="Say which of its tasks are watched.")
 @click.option(
     "--log",
@@ -56,7 +58,8 @@ _STREAMS = {
 @click.option("--all", "everything", is_flag=True, help=f"Print every occurrence, not the first {_SHOWN}.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def explain(
-    rules: Path,
+    rules: Path | None,
+    named: Path | None,
     study: Path | None,
     logs: tuple[str, ...],
     job: str,
@@ -67,6 +70,7 @@ def explain(
     """Say in sentences what RULES watch for and what they do, and rehearse them on a log.
 
     \b
+    whesl explain -e default
     whesl explain rules.esl --workflow study.yaml
     whesl explain rules.esl --log slurm-1234.out
     whesl explain rules.esl --log stdout=job.out --log stderr=job.err --job a
@@ -77,6 +81,9 @@ def explain(
     from whesl.esl.tools import sentences
 
     workflow = read_workflow(study) if study is not None else None
+    rules = rules or named
+    if rules is None:
+        raise UsageError("RULES are missing", hint="whesl explain rules.esl, or whesl explain -e default")
     spec = esl.load(rules, workflow)
     explained = sentences.explain(spec)
     if not logs and (status is not None or job):

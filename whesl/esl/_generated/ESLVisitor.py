@@ -153,6 +153,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#cause.
+    def visitCause(self, ctx:ESLParser.CauseContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#node.
     def visitNode(self, ctx:ESLParser.NodeContext):
         return self.visitChildren(ctx)
@@ -225,6 +230,11 @@ class ESLVisitor(ParseTreeVisitor):
 
     # Visit a parse tree produced by ESLParser#code.
     def visitCode(self, ctx:ESLParser.CodeContext):
+        return self.visitChildren(ctx)
+
+
+    # Visit a parse tree produced by ESLParser#causeClass.
+    def visitCauseClass(self, ctx:ESLParser.CauseClassContext):
         return self.visitChildren(ctx)
 
 

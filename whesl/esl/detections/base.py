@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
-from whesl.model.evidence import Evidence
+from whesl.model.evidence import Cause, Evidence
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Kind(Record, frozen=True, kw_only=True):
     sign_of_life: ClassVar[bool] = False  # and that is all that they do
     hears_manager: ClassVar[bool] = False  # it waits for exceptions of the resource manager
     of_nodes: ClassVar[bool] = False  # it waits for nodes that are lost
+    of_causes: ClassVar[bool] = False  # it waits for what a failed attempt died of
 
     if TYPE_CHECKING:  # each record has it as its last field
 
@@ -213,6 +214,10 @@ class Detector:
 
     def exited(self, code: int, signal: int | None, evidence: Evidence) -> Found:
         """Take the end of an attempt: its status as a shell gives it, and the signal behind it, if any."""
+        return ()
+
+    def diagnosed(self, cause: Cause, evidence: Evidence) -> Found:
+        """Take what an attempt died of, with its evidence."""
         return ()
 
     def node_is(self, name: str, state: NodeState, reason: str, now: float) -> Found:

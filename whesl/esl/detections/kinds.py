@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from whesl.esl.detections.base import Kind
+from whesl.esl.detections.cause import CauseDetection
 from whesl.esl.detections.disk import DiskDetection
 from whesl.esl.detections.exit import ExitDetection
 from whesl.esl.detections.external_and_counted import CountDetection, ExternalDetection, PredictedDetection
@@ -19,6 +20,7 @@ Detection = (
     | SilenceDetection
     | ProgressDetection
     | ExitDetection
+    | CauseDetection
     | NodeDetection
     | JobExceptionDetection
     | ExternalDetection

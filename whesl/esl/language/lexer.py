@@ -246,6 +246,9 @@ def _tokens(text: str, plain: str, start: int, end: int) -> list[Lexeme]:
         problem = _unbalanced(text, at, end) if plain[at] == "{" else None
         if problem is None:
             kind, stop = longest(plain, at, end)
+        if kind == ESLLexer.PAIR and all(lexeme.type != ESLLexer.CAUSE for lexeme in found):
+            # Only a class of causes is written so; a job's name with a slash is told to be put in quotes.
+            kind, stop = longest(plain, at, plain.index("/", at))
         if kind == _SKIP:
             at = stop
             continue

@@ -155,6 +155,7 @@ def _attempt(state: State, record: records.Attempt) -> dict[str, Any]:
         "token": record.token,
         "alive": False,
         "exit_code": None,
+        "cause": None,
         "observed": (),
         "lost": tuple(node for node in state.lost if node in state.down),
         "restarted": (),
@@ -189,6 +190,7 @@ def _exited(state: State, record: records.Exited, time: float) -> dict[str, Any]
         "alive": False,
         "exit_code": record.code if own else state.exit_code,
         "attempt_ended": time,
+        "cause": record.cause,
     }
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from whesl.isolator.core.task_setup import AttemptPlan
 from whesl.model.configuration_changes import Configuration
-from whesl.model.evidence import Detected, Evidence, LastLines, PredictedFailure
+from whesl.model.evidence import Cause, Detected, Evidence, LastLines, PredictedFailure
 from whesl.model.outcomes import JobRaiseOutcome
 from whesl.model.recovery_criterion import Reach
 from whesl.model.states import NodeState, TaskState
@@ -94,7 +94,7 @@ class AttemptExited(Event, frozen=True, kw_only=True):
     """The task's command ended; ``found`` is what its last output and its exit status mean.
 
     ``code`` is the exit status as a shell gives it (128 + n for signal n), ``last`` what a failed one
-    printed last, ``unseen`` what of the rules could not see anything until then.
+    printed last, ``unseen`` what of the rules could not see anything until then, ``cause`` what it died of.
     """
 
     attempt: int
@@ -103,6 +103,7 @@ class AttemptExited(Event, frozen=True, kw_only=True):
     found: tuple[Detected, ...] = ()
     last: LastLines = LastLines()
     unseen: tuple[str, ...] = ()
+    cause: Cause | None = None
 
 
 class EvidenceCollected(Event, frozen=True, kw_only=True):

@@ -277,9 +277,16 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
     last = event.last if event.last.clearest else None
     transition.record(
         records.Exited(
-            attempt=event.attempt, code=event.code, signal=event.signal, last=last, unseen=event.unseen
+            attempt=event.attempt,
+            code=event.code,
+            signal=event.signal,
+            last=last,
+            unseen=event.unseen,
+            cause=event.cause,
         )
     )
+    if event.cause is not None:
+        transition.say(f"what it died of: {event.cause.told()}")
     checkpoint_first.drop(transition, "the program has ended")
     if phase is Phase.FENCING and state.recovery is not None and state.recovery.action is Action.FAIL:
         recovery_sequence.fence(transition)
@@ -304,6 +311,8 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         else:
             seen = ", ".join(transition.state.observed)
             why = f"only observed: {seen}" if seen else "no exception of the specification covers this exit"
+            if event.cause is not None:
+                why += f"; it died of {event.cause.cause.value}: {event.cause.sentence.rstrip('.')}"
             if line := event.last.clearest:
                 why += f"; the last line: {line}"
             lost = lost_nodes.why(transition.state)

@@ -15,7 +15,7 @@ import msgspec
 from whesl.isolator.core.task_setup import Setup
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
-from whesl.model.evidence import Detected, History, Raised
+from whesl.model.evidence import Cause, Detected, History, Raised
 from whesl.model.outcomes import Action, JobRaiseOutcome
 from whesl.model.pathmap import PathMap
 from whesl.model.recovery_criterion import Reach
@@ -105,6 +105,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     token: str = ""
     alive: bool = False  # the attempt's command has been started and has not been seen to end
     exit_code: int | None = None  # of the last attempt, when it ended by itself
+    cause: Cause | None = None  # what the last attempt died of, where its output says so
     ordinal: int = 0
     raised: tuple[Raised, ...] = ()
     budget: Budget = Budget()

@@ -57,6 +57,13 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         """Return the exceptions that the rules have for the task, in their order."""
         return self.spec.exceptions_of(self.task) if self.spec is not None else ()
 
+    def unwatched(self) -> str:
+        """Return what to say of a task that no exception is for: its name may be wrong, or theirs."""
+        if self.spec is None or self.exceptions():
+            return ""
+        jobs = ", ".join(dict.fromkeys(job for item in self.spec.exceptions for job in item.jobs)) or "none"
+        return f"no exception of the rules is for a job called {self.task.name}, only for: {jobs}"
+
 
 class AttemptPlan(msgspec.Struct, frozen=True, kw_only=True):
     """Which attempt is to be started, and how: with a configuration, on a node set.

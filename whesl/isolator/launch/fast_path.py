@@ -20,7 +20,7 @@ from types import SimpleNamespace
 
 from whesl.agents import allocation_share, node_division, program_runner
 from whesl.agents.fencing import attempt_token_prefix
-from whesl.esl import rules_cache
+from whesl.esl import rules_cache, shipped_policy
 from whesl.isolator.launch import attempt_runner, keeper, setup_json
 from whesl.locking import takeover_lock
 from whesl.model import file_retry
@@ -107,6 +107,7 @@ def _home() -> str | None:
 
 
 def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
+    path = shipped_policy.place(path)
     try:
         content = file_retry.content(path, file_retry.BRIEF)
     except OSError:

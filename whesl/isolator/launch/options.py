@@ -48,7 +48,14 @@ class Option:
 
 
 OPTIONS = (
-    Option(("-e", "--rules"), "rules", "many", (), "The specification (ESL, or compiled).", "FILE"),
+    Option(
+        ("-e", "--rules"),
+        "rules",
+        "many",
+        (),
+        "The specification (ESL, or compiled); default: the policy that ships.",
+        "FILE",
+    ),
     Option(("--observe",), "observe", "flag", False, "Report what would be done, and touch nothing."),
     Option(("--workflow",), "workflow", "text", "", "The workflow that the task belongs to.", "NAME"),
     Option(("--step",), "step", "text", "", "The task's step in the workflow.", "NAME"),

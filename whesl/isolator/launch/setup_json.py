@@ -14,6 +14,7 @@ import zlib
 from types import SimpleNamespace
 
 from whesl.detect import shared_output
+from whesl.esl import shipped_policy
 from whesl.isolator.launch import attempt_runner, keeper, options
 from whesl.locking import procfs
 from whesl.locking.job_leader_identity import leader
@@ -122,7 +123,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         },
         "workflow": workflow,
         "spec": spec,
-        "observe": request.observe,
+        "observe": request.observe or shipped_policy.observed(request.rules, os.environ),
         "coordinator": coordinator,
         "claim": _claim(request, given),
         "rjms": given.rjms,

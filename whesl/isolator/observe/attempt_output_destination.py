@@ -184,14 +184,22 @@ def tail(outputs: Outputs, begun: Mapping[str, int], own: str) -> list[str]:
     return [line for lines in reversed(_ends(outputs, begun, own, _TAIL_BYTES)) for line in lines]
 
 
+def begins(outputs: Outputs, begun: Mapping[str, int], own: str) -> dict[str, int]:
+    """Return the files of an attempt's output, and at which byte it begins in each, where that is known.
+
+    Args:
+        outputs, begun, own: as ``last_lines``.
+    """
+    both = dict.fromkeys((outputs.stdout, outputs.stderr))
+    found = {path: begun.get(path, 0 if path.startswith(f"{own}/") else None) for path in both}
+    return {path: begin for path, begin in found.items() if begin is not None}
+
+
 def _ends(outputs: Outputs, begun: Mapping[str, int], own: str, size: int) -> list[list[str]]:
     """Return the lines in the last bytes of each of an attempt's files."""
-    both = (outputs.stdout,) if outputs.stdout == outputs.stderr else (outputs.stdout, outputs.stderr)
-    found = []
-    for path in both:
-        begin = begun.get(path, 0 if path.startswith(f"{own}/") else None)
-        found.append([] if begin is None else _end(path, begin, size))
-    return found
+    known = begins(outputs, begun, own)
+    both = dict.fromkeys((outputs.stdout, outputs.stderr))
+    return [_end(path, known[path], size) if path in known else [] for path in both]
 
 
 def _end(path: str, begin: int, size: int) -> list[str]:

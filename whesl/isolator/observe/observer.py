@@ -28,7 +28,7 @@ from whesl.model.states import NodeState
 if TYPE_CHECKING:
     from whesl.detect.task_watch import Watch
     from whesl.esl.detections.disk import Usage
-    from whesl.model.evidence import Detected
+    from whesl.model.evidence import Cause, Detected
 
 LOG = logging.getLogger(__name__)
 DISK_EVERY = 5.0
@@ -203,6 +203,21 @@ class Observer:
         if watch is None:
             return []
         return watch.detectors.exited(code, self._clock(), last.clearest, watch.seen_until)
+
+    def diagnosed(self, cause: Cause) -> list[Detected]:
+        """Return what it means what the ended attempt died of."""
+        watch = self._watch
+        return watch.detectors.diagnosed(cause, self._clock(), watch.seen_until) if watch else []
+
+    @property
+    def hears_causes(self) -> bool:
+        """Whether any detection waits for what a failed attempt died of."""
+        return self._watch is not None and self._watch.detectors.hears_causes
+
+    def output_begins(self) -> dict[str, int]:
+        """Return the files of the attempt's output, and at which byte it begins in each."""
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        return attempt_output_destination.begins(outputs, self._begun or {}, str(self._directory.path))
 
     def unseen(self, code: int) -> tuple[str, ...]:
         """Return what of the rules could not see anything until now; ``code`` is the attempt's status."""

@@ -113,6 +113,9 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
         now: seconds since the epoch.
     """
     instead = Action(spec.otherwise.value.lower())
+    counted = state.setup.spec is not None and is_counted(state.setup.spec, state.setup.task, spec.name)
+    if not spec.steps and not counted:
+        return Decision(action=instead, reason="the rules have no step for it")
     plan = planned(state, raised)
     allowed = state.budget.decide(spec, raised.ordinal, now)
     if not isinstance(allowed, Allowed):

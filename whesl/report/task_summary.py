@@ -6,9 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whesl.esl.spec import Spec
-from whesl.isolator.core.task_setup import Setup
-from whesl.model.evidence import LastLines, explain, shortened
+from whesl.model.evidence import Cause, LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.model.workflow import Task
 from whesl.records import isolator as records
@@ -24,7 +22,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
 
     ``handled``: exceptions and what came of them, as in a report (``whesl.report.exception_row``).
-    ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end.
+    ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end,
+    ``cause``: what it died of.
     """
 
     task: str
@@ -38,30 +37,33 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     unwatched: str = ""
     notes: tuple[str, ...] = ()
     last: LastLines = LastLines()
+    cause: Cause | None = None
 
 
 def summarise(
-    setup: Setup,
+    task: Task,
     written: Iterable[tuple[records.AnyRecord, float]],
     ended: records.Finished,
     notes: tuple[str, ...] = (),
+    unwatched: str = "",
 ) -> Summary:
     """Return the summary of a task.
 
     Args:
-        setup: the task.
+        task: the task.
         written: its journal's records with their times.
         ended: how it ended.
         notes: what else its user should know, a line each.
+        unwatched: that no exception of the rules is for it, "" where one is.
     """
-    fold = TaskFold(setup.task, {})
+    fold = TaskFold(task, {})
     times, dropped = [], 0
     for record, time in written:
         times.append(record.start(time) if isinstance(record, records.Launched) else time)
         dropped += record.times if isinstance(record, records.Dropped) else 0
         fold.take(record, time)
     return Summary(
-        task=setup.task.id,
+        task=task.id,
         state=ended.state.value,
         exit_code=ended.code,
         reason=ended.reason,
@@ -69,18 +71,11 @@ def summarise(
         seconds=times[-1] - min(times) if times else 0.0,
         handled=fold.raised(),
         dropped=dropped,
-        unwatched=_unwatched(setup.spec, setup.task),
+        unwatched=unwatched,
         notes=(*fold.row.unseen, *notes),
         last=fold.row.runs[-1].last if ended.code and fold.row.runs else LastLines(),
+        cause=fold.row.runs[-1].cause if ended.code and fold.row.runs else None,
     )
-
-
-def _unwatched(spec: Spec | None, task: Task) -> str:
-    """Return what to say of a task that no exception is for: its name may be wrong, or theirs."""
-    if spec is None or spec.exceptions_of(task):
-        return ""
-    jobs = ", ".join(dict.fromkeys(job for item in spec.exceptions for job in item.jobs)) or "none"
-    return f"no exception of the rules is for a job called {task.name}, only for: {jobs}"
 
 
 def _why(row: ExceptionRow) -> str:
@@ -119,6 +114,8 @@ def text(summary: Summary) -> str:
             lines.append(f"    {item.action}: {item.reason}")
     if summary.dropped:
         lines.append(f"  {summary.dropped} further detections were consequences of these")
+    if summary.cause is not None:
+        lines.append(f"  cause: {summary.cause.told()}")
     for name, printed in (("stdout", summary.last.stdout), ("stderr", summary.last.stderr)):
         lines += [f"  last of {name}: {line}" for line in printed]
     lines += [f"  {note}" for note in summary.notes]

@@ -1,0 +1,79 @@
+"""The end of an attempt: the core is told of it once it is looked into what the attempt died of.
+
+Only a failure that no line of the rules explains is looked into, by a process of its own, for a bounded time.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.isolator.core.events_and_commands import AttemptExited
+from whesl.isolator.observe.observer import Observer
+from whesl.model.evidence import Detected, LastLines
+
+if TYPE_CHECKING:
+    from whesl.diagnose.attempt_cause import AttemptCause
+
+
+class AttemptEnd:
+    """What is known of an attempt that has ended.
+
+    Args:
+        observer: what has watched it.
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._event: AttemptExited | None = None
+        self._told: tuple[Detected, ...] = ()
+        self._asked: AttemptCause | None = None
+
+    @property
+    def seen(self) -> bool:
+        """Whether an end was taken that the core has not been told of."""
+        return self._event is not None
+
+    def take(self, number: int, code: int, found: list[Detected], *, judged: bool) -> None:
+        """Take an end.
+
+        Args:
+            number: the attempt.
+            code: its status as a shell gives it.
+            found: what its last output means.
+            judged: anything is made of it.
+        """
+        observer = self._observer
+        last = observer.last_lines() if code else LastLines()
+        if code and not found and judged:
+            found = observer.lost_lines()
+        self._told = tuple(observer.exited(code, last))
+        self._event = AttemptExited(
+            attempt=number,
+            code=code,
+            signal=code - 128 if 128 < code <= 192 else 0,
+            found=tuple(found),
+            last=last,
+            unseen=observer.unseen(code),
+        )
+        if code and judged and not found and (observer.hears_causes or not self._told):
+            from whesl.diagnose import attempt_cause  # only for what has failed
+
+            if files := attempt_cause.written(observer.output_begins()):
+                self._asked = attempt_cause.AttemptCause(files, time.monotonic())
+
+    def event(self, *, judged: bool) -> AttemptExited | None:
+        """Return what the core is to be told, once; None while what it died of is looked into."""
+        asked, event = self._asked, self._event
+        assert event is not None
+        if asked is not None and judged and not asked.over(time.monotonic()):
+            return None
+        cause = None
+        if asked is not None:
+            asked.drop()
+            cause = asked.cause
+        found = self._observer.diagnosed(cause) if cause is not None and judged else []
+        self._event = self._asked = None
+        return msgspec.structs.replace(event, found=(*event.found, *found, *self._told), cause=cause)
