@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from tests.neutrality.comparing import Known
 
-_ENDS = ("job:*:ExitCode", "job:*:Reason", "step:*:batch")
-
 KNOWN: tuple[Known, ...] = (
-    Known(
-        cases=("own-requeue-thrice",),
-        aspects=(*_ENDS, "file:runs", "job:*:JobState", "job:*:Restarts"),
-        reason="the second requeue of a script's own is refused",
-    ),
     Known(
         cases=("node-lost",),
         aspects=("messages:*",),
@@ -28,9 +21,6 @@ KNOWN: tuple[Known, ...] = (
         aspects=("*",),
         reason="at times the job is run again although its script says --no-requeue",
         sometimes=True,
-    ),
-    Known(
-        cases=("*requeue*",), ways=("*",), aspects=("job:*:Requeue",), reason="a permission is not given back"
     ),
     Known(
         cases=("preempted-requeue",),

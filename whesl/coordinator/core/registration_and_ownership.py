@@ -84,9 +84,11 @@ def _refuse(transition: Transition, entry: TaskEntry, peer: str, message: Regist
 def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str, message: Register) -> None:
     new = entry is not None and bool(entry.claim) and entry.claim != message.claim
     if entry is not None and new and entry.job_id == message.job_id:
+        ours = requeue_and_silent_tasks.pending_requeue(transition, entry) is not None
+        if ours or entry.state is TaskState.UNOBSERVED:
+            # We have allowed it (``prepare``, ``pursue``). What its owner runs again, may be again.
+            transition.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
         entry = _requeued(transition, entry)
-        # It runs again: from here on the coordinator alone decides that.
-        transition.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
     revived = entry is not None and entry.told_by is ToldBy.SCHEDULER
     another = entry is not None and bool(entry.claim) and entry.of_another_run(message.claim, message.run)
     # An isolator whose registration was lost has said how it ended; this is another one.

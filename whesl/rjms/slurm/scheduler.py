@@ -200,7 +200,10 @@ class SlurmScheduler:
         """Allow that a job is run again, or take that back.
 
         To be said before a lost node has left the job: without slurmdbd Slurm takes no change to it after.
+        Nothing is taken back where Slurm allows it to every job (JobRequeue): its script may count on that.
         """
+        if not allowed and cluster_settings(self._commands).get("JobRequeue") != "0":
+            return
         self._update_job(job_id, f"Requeue={int(allowed)}")
 
     def lift_hold(self, record: JobRecord) -> None:
