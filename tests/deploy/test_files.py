@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,22 +99,55 @@ def test_the_module_file_loads_and_unloads(system: str, tmp_path: Path) -> None:
     root = tmp_path / "whesl"
     (root / "bin").mkdir(parents=True)
     (root / "bin" / "whesl").symlink_to(Path(sys.executable).with_name("whesl"))
+    (root / "bin" / "python3").symlink_to(sys.executable)  # hid that of the user's own modules
+    (root / "commands").mkdir()
+    (root / "commands" / "whesl").symlink_to("../bin/whesl")
     place = tmp_path / "modulefiles" / "whesl"
     place.mkdir(parents=True)
     text = (DEPLOY / "modulefiles" / "whesl").read_text()
     (place / "1.0").write_text(text.replace("set root /opt/whesl", f"set root {root}"))
     script = (
         f"source {init}; module --version 2>&1; module use {place.parent}; module load whesl/1.0 || exit 1; "
-        "command -v whesl; whesl --version; echo $MANPATH; module unload whesl; echo $PATH"
+        "command -v python3; command -v whesl; whesl --version; echo $MANPATH; module unload whesl; "
+        "echo $PATH"
     )
     done = run("bash", "-c", script)
     assert done.returncode == 0, done.stderr
     assert ("based on Lua" in done.stdout) == (system == "Lmod"), done.stdout
-    found, version, manuals, after = done.stdout.splitlines()[-4:]
-    assert found == f"{root}/bin/whesl"
+    python, found, version, manuals, after = done.stdout.splitlines()[-5:]
+    assert not python.startswith(str(root))
+    assert found == f"{root}/commands/whesl"
     assert version.startswith("whesl")
     assert f"{root}/share/man" in manuals.split(":")
     assert str(root) not in after
+
+
+def installer() -> str:
+    """The installer that ``make.sh`` writes beside its wheels."""
+    text = (DEPLOY / "wheelhouse" / "make.sh").read_text()
+    return text.partition("<<'END'\n")[2].partition("\nEND\n")[0]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="for root, who installs for others")
+def test_a_python_that_others_cannot_reach_is_refused(tmp_path: Path) -> None:
+    """With a Python below /root nobody else could call what was installed."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    shutil.copy(Path(sys.executable).resolve(), closed / "python3")
+    (tmp_path / "install.sh").write_text(installer())
+    (tmp_path / "requirements.txt").write_text("no-such-package\n")
+    python = str(closed / "python3")
+    # The copy needs the library of the one that it is of.
+    home = {"PYTHONHOME": sys.base_prefix}
+    words = ("sh", str(tmp_path / "install.sh"), str(tmp_path / "target"))
+    refused = run(*words, PYTHON=python, **home)
+    assert refused.returncode == 1
+    assert "other users cannot reach" in refused.stderr and str(closed) in refused.stderr
+    assert "PYTHON=/usr/bin/python3" in refused.stderr
+    assert not (tmp_path / "target").exists()
+    # It goes on to what cannot be made.
+    alone = run(*words[:2], "/dev/null/target", PYTHON=python, ROOT_ALONE="1", **home)
+    assert "other users" not in alone.stderr and "/dev/null" in alone.stderr
 
 
 def served() -> set[str]:

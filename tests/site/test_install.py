@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import time
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from whesl.site.publish import plugin_file, risk_table
 from whesl.site.publish.observed_node import Node
 from whesl.site.publish.risk_table import NodeRisk
 from whesl.site.slurm import plugin_installation
-from whesl.site.slurm.placement_service import LOOKUP
+from whesl.site.slurm.placement_service import LOOKUP, private
 from whesl.testing.slurmbed import SlurmBed
 
 PLAIN = "ClusterName=linux\nSlurmUser=root\nPluginDir={plugins}\n"
@@ -149,7 +151,7 @@ def test_a_linked_script_of_the_site_stays_a_link_and_what_it_names_is_not_writt
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o750, 0o644])
 def test_a_script_of_the_site_keeps_its_permissions_where_it_is_moved(etc: Etc, mode: int) -> None:
     """A script of mode 0600 was copied for all to read."""
-    etc.write(PLAIN)
+    etc.write(PLAIN + "JobSubmitPlugins=lua\n")
     own = etc.here / "job_submit.lua"
     own.write_text(OWN)
     own.chmod(mode)
@@ -158,6 +160,51 @@ def test_a_script_of_the_site_keeps_its_permissions_where_it_is_moved(etc: Etc, 
     assert moved.read_text() == OWN and moved.stat().st_mode & 0o777 == mode
     assert etc.remove() == ()
     assert own.read_text() == OWN and own.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("kind", [plugin_installation.SUBMIT, plugin_installation.FILTER])
+@pytest.mark.parametrize("loaded", [True, False])
+def test_a_script_that_slurm_does_not_load_is_not_switched_on(
+    etc: Etc, kind: plugin_installation.Kind, loaded: bool
+) -> None:
+    """The site's old script lay beside slurm.conf, and ran for all jobs from then on."""
+    etc.write(PLAIN + (f"{kind.setting}=lua\n" if loaded else "#JobSubmitPlugins=lua\n"))
+    (etc.here / kind.script).write_text(OWN)
+    before = etc.files()
+    plan = plugin_installation.plan_install(
+        etc.conf, etc.service, cli_filter=kind is plugin_installation.FILTER
+    )
+    assert bool(plan.notes) != loaded
+    assert etc.install(cli_filter=kind is plugin_installation.FILTER) == ()
+    # Only this name is run by the plugin's script.
+    assert (etc.here / kind.moved).exists() == loaded
+    assert (etc.here / kind.dormant).exists() != loaded
+    assert kind.dormant not in (etc.here / kind.script).read_text()
+    assert etc.remove() == ()
+    assert etc.files() == before
+
+
+def test_what_changes_is_seen_at_a_glance(etc: Etc) -> None:
+    """One changed setting stood below 500 lines of scripts."""
+    etc.write(PLAIN)
+    (etc.here / "job_submit.lua").write_text(OWN)
+    plan = plugin_installation.plan_install(etc.conf, etc.service, cli_filter=False)
+    lines = plan.diff().splitlines()
+    assert len(lines) < 15
+    assert "+JobSubmitPlugins=lua" in lines
+    for name in ("whesl_placement.lua", "job_submit.lua", "job_submit.dormant.lua", "whesl_placement.json"):
+        assert any(f"/{name} (" in line for line in lines), name
+    assert len(plan.diff(whole=True).splitlines()) > 100
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="another account's directory is needed")
+def test_a_directory_of_another_account_is_not_to_be_taken_from_it(tmp_path: Path) -> None:
+    """`undo` as root advised to own the directory: the service could not start any more."""
+    os.chown(tmp_path, pwd.getpwnam("nobody").pw_uid, -1)
+    with pytest.raises(WheslError, match="belongs to nobody") as told:
+        private(tmp_path)
+    assert "runuser -u nobody" in str(told.value.hint)
+    assert "chown" not in str(told.value.hint)
 
 
 def test_a_link_to_nothing_is_not_replaced(etc: Etc) -> None:

@@ -58,6 +58,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         found = Site(bed, path / "placement")
         found.directory.mkdir(mode=0o750)
         (bed.directory / "etc" / "job_submit.lua").write_text(SITE_SCRIPT)
+        with bed.conf.open("a") as file:
+            file.write("JobSubmitPlugins=lua\n")
         result = found.whesl("install", "--slurm", "--yes", "--dir", str(found.directory))
         assert result.returncode == 0, result.stderr
         bed.end_controller()
@@ -315,13 +317,15 @@ def test_installed_twice_and_removed(site: Site) -> None:
     again = site.whesl("install", "--yes", "--dir", str(site.directory))
     assert "nothing to change" in again.stdout
     before = {path.name: path.read_bytes() for path in etc.iterdir()}
-    assert site.whesl("remove", "--dry-run").stdout.count("\n+++ ") == 5
+    brief = site.whesl("remove", "--dry-run").stdout.splitlines()
+    assert [line.partition(":")[0] for line in brief] == ["removed", "replaced", "removed", "removed"]
+    assert site.whesl("remove", "--dry-run", "--whole").stdout.count("\n+++ ") == 4
     assert {path.name: path.read_bytes() for path in etc.iterdir()} == before
     removed = site.whesl("remove", "--slurm", "--yes")
     assert removed.returncode == 0, removed.stderr
     assert (etc / "job_submit.lua").read_text() == SITE_SCRIPT
     assert not [path.name for path in etc.iterdir() if "whesl" in path.name or ".site." in path.name]
-    assert b"JobSubmitPlugins" not in (etc / "slurm.conf").read_bytes()
+    assert (etc / "slurm.conf").read_bytes() == before["slurm.conf"]
     assert "nothing to change" in site.whesl("remove", "--yes").stdout
     assert site.whesl("install", "--yes", "--dir", str(site.directory)).returncode == 0
     assert {path.name: path.read_bytes() for path in etc.iterdir()} == before

@@ -81,9 +81,16 @@ def test_operators_remove_lists_and_administrators_change_nodes(site: Site, tmp_
             site.until(lambda: "n03" in site.status().problem, "it says what it could not do")
             assert "Invalid user id" in site.log()
             assert site.untouched("n03")
+            # What Slurm has refused is not counted as changed.
+            told = site.status()
+            assert [one for one in told.held if one[0] == "n03"] == []
+            assert {(node, what) for node, what, _ in told.refused} == {("n03", "weight"), ("n03", "feature")}
+            assert not any(name.endswith(" made") for name in told.figures if "jobs" not in name)
             raised = (*manage, "modify", "user", ACCOUNT, "set", "adminlevel=administrator")
             assert bed.run(*raised).returncode == 0
             site.wait("n03", weight="3001", features="whesl_at_risk")
+            site.until(lambda: not site.status().refused, "nothing is refused any more")
+            assert site.status().figures["weight made"] == 1
         assert site.untouched("n03")
     finally:
         site.environment["PATH"] = site.environment["PATH"].partition(":")[2]
@@ -92,6 +99,8 @@ def test_operators_remove_lists_and_administrators_change_nodes(site: Site, tmp_
 def test_the_client_s_plugin_keeps_users_jobs_off_and_lets_them_go_around(site: Site) -> None:
     bed, etc = site.bed, site.bed.directory / "etc"
     (etc / "cli_filter.lua").write_text(SITE_FILTER)
+    with bed.conf.open("a") as file:
+        file.write("CliFilterPlugins=lua\n")
     done = site.whesl("install", "--slurm", "--cli-filter", "--yes", "--dir", str(site.directory))
     assert done.returncode == 0, done.stderr
     site.predict("n02", "n03")

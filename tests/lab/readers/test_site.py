@@ -275,6 +275,32 @@ def test_events_are_left_out_by_their_reason() -> None:
     assert found.elsewhere["left out by their reason"] == 2
 
 
+@pytest.mark.parametrize(
+    ("take", "taken"),
+    [
+        ("", []),
+        ("nhc", ["n1", "n2", "n3"]),
+        ("nhc-hardware", ["n1", "n2"]),
+        ("^(NHC: check_ps|upgrade)", ["n3", "n4"]),
+    ],
+)
+def test_drains_of_node_health_check_are_taken_where_asked_for(
+    take: str, taken: list[str], tmp_path: Path
+) -> None:
+    """Sites whose failures are drains of Node Health Check learned nothing."""
+    file = tmp_path / "events"
+    file.write_text(
+        "NodeName|TimeStart|TimeEnd|State|Reason\n"
+        "n1|1000|2000|DRAIN|NHC: check_hw_ib:  No IB port found\n"
+        "n2|1000|2000|IDLE+DRAIN|NHC: check_fs_mount:  /home not mounted\n"
+        "n3|1000|2000|DRAIN|NHC: check_ps_loadavg:  load is 900\n"
+        "n4|1000|2000|DRAIN|upgrade\n"
+        "n5|1000|2000|POWERED_DOWN|NHC: check_hw_ib:  saving power\n"
+    )
+    history = format_detection.read_failures(file, take=take).history
+    assert [history.names[node] for node in history.node] == taken
+
+
 def test_an_event_that_has_not_ended(tmp_path: Path) -> None:
     file = tmp_path / "events"
     file.write_text(

@@ -75,7 +75,8 @@ def status(where: Path, in_json: bool) -> int:
         f"latest look: {span(max(0.0, time.time() - found.time))} ago" + (", it is late" if late else "")
     )
     click.echo(f"nodes: {found.nodes}, at risk: {found.at_risk}")
-    for title, rows in (("changed", found.held), ("would change", found.would)):
+    rows_of = (("changed", found.held), ("refused", found.refused), ("would change", found.would))
+    for title, rows in rows_of:
         for node, what, after in rows:
             click.echo(f"{title}: {node} {what} {after}")
     for name, count in found.figures.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from whesl.lab.readers import failures, flux_jobs_and_events, slurm_jobs_and_events
@@ -46,6 +47,7 @@ def read_failures(
     zone: tzinfo | None = None,
     system: str | None = None,
     leave_out: str = "",
+    take: str = "",
     strict: bool = False,
 ) -> Loaded:
     """Read a failure log, compressed (.xz, .gz) or not; its format is told by its beginning.
@@ -56,6 +58,7 @@ def read_failures(
         zone: of times that name none; None for this machine's own.
         system: the system of a file of several (LANL, FTA).
         leave_out: a regular expression; Slurm's events whose reason it finds are not taken.
+        take: likewise; Slurm's drains whose reason it finds are failures too.
         strict: whether a line that cannot be read is an error.
 
     Raises:
@@ -64,7 +67,7 @@ def read_failures(
     """
     first = _first_line(path)
     reader = (
-        slurm_jobs_and_events.events
+        partial(slurm_jobs_and_events.events, take=take)
         if slurm_jobs_and_events.is_events(first)
         else flux_jobs_and_events.eventlog
         if flux_jobs_and_events.is_eventlog(first)

@@ -185,7 +185,18 @@ def _minutes(text: str) -> float:
     return 60.0 * whole(text, "TimelimitRaw")
 
 
-def events(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict: bool = False) -> Loaded:
+# Drains that are failures, by a name: those of LBNL's Node Health Check, whose reasons begin with "NHC: " and
+# the check's name. Those of hardware leave out what users' jobs cause: processes, full disks, load.
+DRAINS = {
+    "nhc": r"^NHC:",
+    "nhc-hardware": r"^NHC:\s+check_"
+    r"(hw_(cpuinfo|physmem(?!_free)|ib|eth|gm|mcelog)|nv_|nvsmi_|dmi_|fs_mount)",
+}
+
+
+def events(
+    text: str, path: Path, clock: Clock, *, leave_out: str = "", take: str = "", strict: bool = False
+) -> Loaded:
     """Read ``sacctmgr -P show event``: nodes that were down. Drained and powered-down ones are counted.
 
     Args:
@@ -193,6 +204,7 @@ def events(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict: 
         path: of messages.
         clock: reads its times.
         leave_out: a regular expression; events whose reason it finds are counted, not taken.
+        take: a regular expression, or a name of ``DRAINS``; drains whose reason it finds are failures too.
         strict: whether a line that cannot be read is an error.
 
     Raises:
@@ -204,6 +216,7 @@ def events(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict: 
     begun = _one_of(path, column, ("TimeStart", "Start"), _EVENTS)
     over = _one_of(path, column, ("TimeEnd", "End"), _EVENTS)
     excluded = re.compile(leave_out) if leave_out else None
+    taken = re.compile(DRAINS.get(take, take)) if take else None
     found = Found()
 
     def outage(row: list[str]) -> tuple[tuple[str, ...], float, float]:
@@ -228,7 +241,7 @@ def events(text: str, path: Path, clock: Clock, *, leave_out: str = "", strict: 
             found.elsewhere["of the cluster"] += 1
             if "Cluster Nodes" in column:
                 found.known.update(expand(row[column["Cluster Nodes"]]))
-        elif not _FAILURE.match(what):
+        elif not _FAILURE.match(what) and not (taken and "DRAIN" in what and taken.search(reason)):
             found.elsewhere[what] += 1
         elif excluded is not None and excluded.search(reason):
             found.elsewhere["left out by their reason"] += 1

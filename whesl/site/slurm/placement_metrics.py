@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from whesl.site.publish.node_change_records import (
-    Changing,
     Failed,
     JobReleased,
     JobSeen,
@@ -39,8 +38,6 @@ class Figures:
     def take(self, record: Record) -> None:
         """Count a record that was written down."""
         match record:
-            case Changing(change=change):
-                self._changes[change.what.value, "made"] += 1
             case Would(change=change) if not change.failed:
                 self._changes[change.what.value, "would"] += 1
             case Released(what=what):
@@ -55,6 +52,10 @@ class Figures:
                 self._jobs["changed"] += 1
             case Failed():
                 self._failed += 1
+
+    def changed(self, what: What) -> None:
+        """Count a change of a node that Slurm has taken; that it was decided is no change yet."""
+        self._changes[what.value, "made"] += 1
 
     def totals(self) -> dict[str, int]:
         """Return all counters by a name."""
@@ -101,10 +102,10 @@ class Figures:
             yield GaugeMetricFamily("whesl_placement_nodes_at_risk", "Said to fail.", status.at_risk)
             held = GaugeMetricFamily(
                 "whesl_placement_nodes_changed",
-                "Nodes changed now, or that would be.",
+                "Nodes changed now, refused by Slurm, or that would be.",
                 labels=["what", "how"],
             )
-            for how, some in (("made", status.held), ("would", status.would)):
+            for how, some in (("made", status.held), ("refused", status.refused), ("would", status.would)):
                 for what in What:
                     held.add_metric([what.value, how], sum(one[1] == what.value for one in some))
             yield held

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import pwd
 import stat
 from collections import Counter
 from itertools import groupby
@@ -49,13 +50,17 @@ if TYPE_CHECKING:
     from whesl.site.slurm.prediction_sources import Sources
 
 LOG = logging.getLogger(__name__)
+Key = tuple[str, What]
 TABLE, LOOKUP, JOURNAL, STATUS, LOCK = "table.json", "slurm.table", "journal.db", "status.json", "lock"
 _STALE = 3  # periods after which nobody may use a table any more
 _STEADY = 120.0  # and seconds that it holds at least
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``whesl placement status`` shows. Times are seconds since the epoch."""
+    """What ``whesl placement status`` shows. Times are seconds since the epoch.
+
+    ``held``: changes of nodes that are made; ``refused``: those that Slurm did not take, with why.
+    """
 
     pid: int
     time: float
@@ -67,6 +72,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     nodes: int = 0
     at_risk: int = 0
     held: tuple[tuple[str, str, str], ...] = ()
+    refused: tuple[tuple[str, str, str], ...] = ()
     would: tuple[tuple[str, str, str], ...] = ()
     figures: dict[str, int] = {}
     leaving: bool = False
@@ -114,6 +120,8 @@ class Service:
         self._said: set[str] = set()  # jobs of which the journal tells
         self._unread = ""  # what is wrong with the predictions
         self._trouble = ""  # what failed first at this look
+        self._pending: set[Key] = set()  # changes of nodes that were decided and are not made yet
+        self._refused: dict[Key, str] = {}  # those of them that Slurm did not take, with why
         self._small: list[str] = []  # partitions of which the share is no node
 
     def __enter__(self) -> Service:
@@ -202,6 +210,12 @@ class Service:
         self._write(records)
         self._state = state
         for command, done in self._performed(commands):
+            key = command.node, what_of(command)
+            if done and not undoes(command):
+                self._refused.pop(key, None)
+                if key in self._pending:
+                    self._pending.remove(key)
+                    self.figures.changed(key[1])
             if done and (undo := undoes(command)) is not None:
                 event = Done(command.node, what_of(command), undo)
                 self._state, more, _ = node_changes.step(self._state, event, now, self._settings)
@@ -220,7 +234,7 @@ class Service:
                 done += [(one, True) for one in group]
             except WheslError as error:
                 if len(group) == 1:
-                    self._failed(f"set the weight of {group[0].node}", error)
+                    self._failed(f"set the weight of {group[0].node}", error, group[0])
                     continue
                 done += [(one, self._one(SetWeight(one.node, weight, undo))) for one in group]
         done += [(one, self._one(one)) for one in commands if not isinstance(one, SetWeight)]
@@ -230,7 +244,7 @@ class Service:
         try:
             return self._cluster.perform(command)
         except WheslError as error:
-            self._failed(f"change {what_of(command).value} of {command.node}", error)
+            self._failed(f"change {what_of(command).value} of {command.node}", error, command)
             return False
 
     def _publish(self, made: risk_table.Table, seen: Machine) -> Lookup | None:
@@ -332,11 +346,19 @@ class Service:
         if records:
             self._journal.append_many([(record.kind, record) for record in records], self._clock())
             for record in records:
+                if isinstance(record, Changing):
+                    self._pending.add((record.change.node, record.change.what))
+                elif isinstance(record, Released):
+                    self._pending.discard((record.node, record.what))
+                    if self._refused.pop((record.node, record.what), None) is not None:
+                        continue  # it was never made: the line of its refusal is in the log
                 self.figures.take(record)
                 LOG.info("%s", describe(record))
 
-    def _failed(self, what: str, error: WheslError) -> None:
+    def _failed(self, what: str, error: WheslError, command: Command | None = None) -> None:
         said = visible(error.message)
+        if command is not None and not undoes(command):
+            self._refused[command.node, what_of(command)] = said
         if not self._trouble:
             self._trouble = f"could not {what}: {said}"
         LOG.warning("could not %s: %s", what, said)
@@ -357,7 +379,12 @@ class Service:
             cluster=self._name,
             nodes=len(seen.nodes) if seen is not None else 0,
             at_risk=at_risk,
-            held=tuple((one.node, one.what.value, one.after) for one in self._state.held.values()),
+            held=tuple(
+                (one.node, one.what.value, one.after)
+                for key, one in self._state.held.items()
+                if key not in self._refused
+            ),
+            refused=tuple((node, what.value, why) for (node, what), why in self._refused.items()),
             would=tuple((one.node, one.what.value, one.after) for one in self._state.would.values()),
             figures=self.figures.totals(),
             leaving=self._state.leaving,
@@ -412,8 +439,24 @@ def private(directory: Path) -> None:
         status = directory.lstat()
     except OSError as error:
         raise WheslError(f"{directory} cannot be used: {error.strerror or error}") from None
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+    if not stat.S_ISDIR(status.st_mode):
+        raise WheslError(f"{directory} is no directory", hint="--dir DIR")
+    if status.st_uid != os.geteuid():
+        # It is another account's service: to own its directory would lock that one out.
+        owner = _account(status.st_uid)
+        raise WheslError(
+            f"{directory} belongs to {owner}, whose service it is",
+            hint=f"run this as that account: runuser -u {owner} -- whesl placement ...; or --dir DIR",
+        )
+    if status.st_mode & 0o022:
         raise WheslError(
             f"{directory} is not a directory that this account alone can write",
-            hint=f"chown it to uid {os.geteuid()} and take the right to write from group and others",
+            hint=f"chmod go-w {directory}",
         )
+
+
+def _account(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

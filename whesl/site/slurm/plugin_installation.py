@@ -1,8 +1,8 @@
 """The plugin in Slurm's configuration: what would change, what stands in the way, put in and taken out again.
 
-A script of the site's own stays: it moves to ``job_submit.site.lua``, and the plugin's runs it first. What is
-done is written down beside it, so that it can be taken back; what the site has changed since is not
-overwritten.
+A script of the site's own stays: it moves to ``job_submit.site.lua``, and the plugin's runs it first; one
+that Slurm has not loaded moves to ``job_submit.dormant.lua``, and nothing runs it. What is done is written
+down beside it, so that it can be taken back; what the site has changed since is not overwritten.
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ class Kind(NamedTuple):
         """Where a script of the site's own lies afterwards."""
         return self.script.replace(".lua", ".site.lua")
 
+    @property
+    def dormant(self) -> str:
+        """Where one lies that Slurm did not load: nothing runs it."""
+        return self.script.replace(".lua", ".dormant.lua")
+
 
 SUBMIT = Kind("JobSubmitPlugins", "job_submit.lua", "job_submit_lua.so")
 FILTER = Kind("CliFilterPlugins", "cli_filter.lua", "cli_filter_lua.so")
@@ -81,14 +86,20 @@ class Edit(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What an installation or its removal would change, and what stands in the way."""
+    """What an installation or its removal would change, what stands in the way, and what is to be known."""
 
     edits: tuple[Edit, ...]
     problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
-    def diff(self) -> str:
-        """Return the changes as a unified diff, fit to be shown."""
-        return "".join(_diff(one) for one in self.edits)
+    def diff(self, *, whole: bool = False) -> str:
+        """Return the changes, fit to be shown: a line for each file that comes or goes, then a unified diff.
+
+        Args:
+            whole: whether files that come or go, and WHESL's own, are shown line by line too.
+        """
+        brief = [one for one in self.edits if not whole and (None in (one.before, one.after) or _own(one))]
+        return "".join([*map(_brief, brief), *(_diff(one) for one in self.edits if one not in brief)])
 
 
 def configuration(given: Path | None, environ: Mapping[str, str]) -> Path:
@@ -126,20 +137,26 @@ def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan
     edits: list[Edit] = []
     moved = dict(known.moved) if known else {}
     settings = dict(known.settings) if known else {}
+    notes: list[str] = []
     present = _content(here / kind.script)
+    changed = conf.with_plugin(slurm_conf, kind.setting, "lua")
     if present is not None and not _ours(kind.script, present, known) and present != scripts[kind.script]:
-        if _content(here / kind.moved) not in (None, present):
-            problems.append(
-                f"{here / kind.script} and {here / kind.moved} are both the site's: merge them first"
-            )
+        # Slurm has not loaded it where the setting lacks lua: then it does not begin to run by this.
+        name = kind.moved if changed is None else kind.dormant
+        if _content(here / name) not in (None, present):
+            problems.append(f"{here / kind.script} and {here / name} are both the site's: merge them first")
         else:
             link = _link(here / kind.script)
             own = here / kind.script
-            edits.append(Edit(here / kind.moved, _content(here / kind.moved), present, link, own))
-            moved[kind.script] = kind.moved
+            edits.append(Edit(here / name, _content(here / name), present, link, own))
+            moved[kind.script] = name
+        if name == kind.dormant:
+            notes.append(
+                f"{here / kind.script} is the site's and Slurm does not load it ({kind.setting} has no lua): "
+                f"it is kept as {name} and does not run. To have it run, put lua into {kind.setting} before."
+            )
     for name, content in scripts.items():
         edits.append(Edit(here / name, _content(here / name), content))
-    changed = conf.with_plugin(slurm_conf, kind.setting, "lua")
     if changed is not None:
         edits.append(_edit(*changed))
         settings[kind.setting] = "lua"
@@ -150,7 +167,7 @@ def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan
     )
     # First of all, so that what is done halfway is known too.
     edits.insert(0, Edit(here / MANIFEST, _content(here / MANIFEST), text + b"\n"))
-    return Plan(tuple(one for one in edits if one.before != one.after), tuple(problems))
+    return Plan(tuple(one for one in edits if one.before != one.after), tuple(problems), tuple(notes))
 
 
 def plan_remove(slurm_conf: Path) -> Plan:
@@ -367,6 +384,17 @@ def _reaches(name: str, directory: Path) -> bool:
         if not bit and account.pw_uid != 0:
             return False
     return True
+
+
+def _own(one: Edit) -> bool:
+    """Return whether a file is replaced by one of WHESL's, or was one."""
+    return one.path.name in (SHARED, MANIFEST, SUBMIT.script, FILTER.script)
+
+
+def _brief(one: Edit) -> str:
+    size = len(_lines(one.before if one.after is None else one.after))
+    done = "removed" if one.after is None else "new" if one.before is None else "replaced"
+    return f"{done}: {one.path} ({size} lines)\n"
 
 
 def _diff(one: Edit) -> str:
