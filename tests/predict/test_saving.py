@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.predict.histories import DAY, weibull_machine
 from tests.predict.test_ffp import daily_machine
 from whesl.model.errors import WheslError
-from whesl.predict import given_accuracy, learned, periodic_and_survival_prediction, survival
+from whesl.predict import given_accuracy, learned, periodic_and_survival_prediction, recency, survival
 from whesl.predict.predictor_base import ArrayPredictor
 from whesl.predict.saving import load, save
 
@@ -29,6 +29,7 @@ PREDICTORS: dict[str, Callable[[], ArrayPredictor]] = {
     "survival": lambda: survival.fit(MACHINE, threshold=0.25),
     "kaplan-meier": lambda: survival.fit(MACHINE, ("kaplan-meier",), by="node", frailty=True),
     "ffp": lambda: periodic_and_survival_prediction.fit(daily_machine(nodes=8)),
+    "recency": lambda: recency.fit(MACHINE, threshold=0.25),
     "learned": lambda: learned.fit(MACHINE, seed=1, samples=300, rounds=5),
 }
 

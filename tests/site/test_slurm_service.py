@@ -207,7 +207,15 @@ def test_nodes_that_are_alike_are_left_alone_and_so_are_jobs(site: Site) -> None
     model.save(made, site.directory.parent / "site.npz")
     site.predict()
     job = site.bed.submit("true", "-H")
-    options = ("--active", "--share", "0.5", "--model", str(site.directory.parent / "site.npz"))
+    options = (
+        "--active",
+        "--despite",
+        "too-little",
+        "--share",
+        "0.5",
+        "--model",
+        str(site.directory.parent / "site.npz"),
+    )
     with site.service(*options, "--horizons", "3600,86400,604800"):
         site.until((site.directory / TABLE).exists, "a table")
         looks = site.status().time

@@ -23,6 +23,7 @@ from whesl.predict.laws import LAWS, Law
 from whesl.predict.learned import Learned, LearnedPredictor
 from whesl.predict.periodic_and_survival_prediction import Filtered
 from whesl.predict.periodic_failures import Cycle
+from whesl.predict.recency import Recency
 from whesl.predict.signs import Signed, Signs
 from whesl.predict.survival import Fitted, Survival
 from whesl.predict.tree_scoring import Trees, check
@@ -154,6 +155,10 @@ def _state(predictor: ArrayPredictor) -> tuple[dict[str, Any], Arrays]:
     if isinstance(predictor, Survival):
         meta, arrays = _fitted(predictor.fitted)
         return meta | _history(predictor.history, arrays) | {"is": "survival"}, arrays
+    if isinstance(predictor, Recency):
+        arrays = {"rates": predictor.rates}
+        meta = {"is": "recency", "never": predictor.never}
+        return meta | _history(predictor.history, arrays), arrays
     if isinstance(predictor, Filtered):
         meta, arrays = _fitted(predictor.rest.fitted)
         each = [(node, one) for node, some in sorted(predictor.found.items()) for one in some]
@@ -214,6 +219,8 @@ def _restored(meta: dict[str, Any], arrays: Arrays) -> ArrayPredictor:
     history = _read_history(meta, arrays)
     if meta["is"] == "learned":
         return LearnedPredictor(_read_learned(meta, arrays, history.nodes), history, threshold)
+    if meta["is"] == "recency":
+        return Recency(column(arrays, "rates", np.float64), number(meta, "never"), history, threshold)
     if meta["is"] not in ("survival", "ffp"):
         raise ValueError(f"there is no predictor {meta['is']!r}")
     fitted = _read_fitted(meta, arrays, history.nodes)

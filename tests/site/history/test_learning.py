@@ -12,8 +12,9 @@ from whesl.model.errors import UsageError
 from whesl.predict import signs
 from whesl.predict.failure_history import History, merged
 from whesl.predict.signs import Sign, Signs
-from whesl.site.history import model_selection, report, rolling
+from whesl.site.history import model_selection, report, rolling, scoring, usefulness
 from whesl.site.history.site_history import SiteHistory
+from whesl.site.history.usefulness import Verdict
 
 NOTHING = signs.signs([])
 
@@ -53,17 +54,16 @@ def test_a_site_where_all_nodes_are_alike_is_told_that_nothing_beats_the_base_ra
     made, choice = model_selection.learn(found(history), 1.0, asked=("base", "prior", "frailty"))
     assert not made.about.beats_base
     assert choice.rolled is not None
-    assert choice.rolled.failures >= rolling.ENOUGH
+    assert choice.rolled.failures >= usefulness.ENOUGH
     for name in ("prior", "frailty"):
-        assert "does not beat the base rate" in report.verdict(choice.rolled, name)
+        assert not choice.rolled.scores[name].better
 
 
 def test_a_handful_of_failures_proves_nothing() -> None:
     history = site(days=60.0, bad=1, every=3.0, usual=2000.0)
     rolled = rolling.roll(history, NOTHING, ("none", "frailty"), rolling.plan(history, 2.0))
-    assert 0 < rolled.failures < rolling.ENOUGH
+    assert 0 < rolled.failures < usefulness.ENOUGH
     assert not rolled.scores["frailty"].better
-    assert "too few to tell" in report.verdict(rolled, "frailty")
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,10 @@ def test_who_says_that_no_node_ever_fails_has_no_alarm() -> None:
     assert never.brier == pytest.approx(rolled.rate)
     assert rolled.scores["base"].alarms.alarms == 0
     assert rolled.scores["frailty"].brier < rolled.scores["base"].brier < never.brier
-    page = report.page(found(history), rolled, "frailty", "because")
-    assert page.tone == "good"
-    assert "to say that no node ever fails precedes none" in page.verdict
+    done = scoring.score(found(history), 6.0, asked=("base", "frailty"))
+    page = report.page(found(history), done)
+    assert page.tone == ("good" if done.verdict is Verdict.POSITIVE else "warn")
+    assert "The verdict on frailty is" in page.verdict
 
 
 def test_an_unknown_predictor_is_refused() -> None:

@@ -63,6 +63,25 @@ def test_nodes_that_never_failed_count(tmp_path: Path) -> None:
     assert found.made().history.nodes == 100
 
 
+def test_nodes_that_are_not_of_the_machine_do_not_join_it(tmp_path: Path) -> None:
+    """Records of another machine, of names of old, made it larger."""
+    (tmp_path / "jobs.txt").write_text(JOBS)
+    found = Gathering()
+    found.failures(
+        "events.txt", read(tmp_path, EVENTS.replace("||n2|", "||n2.site.org|").replace("DRAIN", "DOWN"))
+    )
+    found.jobs("jobs.txt", format_detection.read_jobs(tmp_path / "jobs.txt"))
+    found.nodes(["n1", "n2", "n4"])
+    made = found.made()
+    assert made.history.names == ("n1", "n2", "n4")
+    assert [made.history.names[node] for node in made.history.node] == ["n1", "n2"]
+    text = "\n".join(made.warnings)
+    assert "7 nodes that are not of the machine (--nodes, or Slurm's sinfo): n10, n3, n5, n6, n7" in text
+    # Of two nodes that shared a lost job one is a stranger: that does not say which one it was.
+    assert "failures known by a job alone" not in made.sources
+    assert made.lost is not None and made.lost > 0
+
+
 def test_a_site_without_events_needs_to_say_since_when() -> None:
     found = Gathering()
     found.nodes(["n1"])

@@ -44,10 +44,16 @@ modprobe = click.option(
 )
 
 
-def options(file: Path | str, queue: str | None, packages: str, *, act: bool, wait: float) -> Options:
-    """Return how the module is to work. Raises UsageError."""
+def options(
+    file: Path | str, queue: str | None, packages: str, *, act: bool, wait: float, despite: str | None
+) -> Options:
+    """Return how the module is to work. Raises UsageError; RefusedError for a model that may not act."""
     if wait and not act:
         raise UsageError("--wait-for-better without --act: a module that observes holds no job back")
+    if act:
+        from whesl.site.flux import prediction_source  # of the extra
+
+        prediction_source.may_act(Path(file), despite)
     return Options(predictions=str(file), acts=act, queue=queue or "", wait=wait, packages=packages)
 
 

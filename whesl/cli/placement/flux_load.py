@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from whesl.cli.placement import flux_install
+from whesl.cli.placement.site_history_options import despite_option
 from whesl.site.flux import module_loading
 
 
@@ -16,6 +17,7 @@ from whesl.site.flux import module_loading
 @flux_install.act
 @flux_install.queue
 @flux_install.wait
+@despite_option
 @flux_install.packages
 @click.option("--remove", "remove_", is_flag=True, help="Put Flux's own scheduler back.")
 @click.option("--status", is_flag=True, help="Say what is loaded, and how many jobs it placed.")
@@ -25,13 +27,15 @@ def load(
     act: bool,
     queue: str | None,
     wait: float,
+    despite: str | None,
     packages: str,
     remove_: bool,
     status: bool,
 ) -> int:
     """Let a running Flux instance place jobs by PREDICTIONS: a model of `learn`, or the table of `serve`.
 
-    Running jobs go on and keep their nodes. It takes the instance's owner, so no administrator in an instance
+    With --act it takes a model whose score has a positive verdict, as serve does. Running jobs go on and keep
+    their nodes. It takes the instance's owner, so no administrator in an instance
     of one's own.
     """
     if status or (remove_ and predictions) or not (remove_ or predictions):
@@ -44,7 +48,9 @@ def load(
             else f"{module_loading.MODULE} was not loaded"
         )
         return 0
-    done = module_loading.load(flux_install.options(str(predictions), queue, packages, act=act, wait=wait))
+    done = module_loading.load(
+        flux_install.options(str(predictions), queue, packages, act=act, wait=wait, despite=despite)
+    )
     where = f"in the place of {done.instead}" if done.instead else "where there was no scheduler"
     click.echo(
         f"{module_loading.MODULE} loaded {where}, queue {done.queue}: "

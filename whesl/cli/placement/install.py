@@ -9,6 +9,7 @@ import click
 
 from whesl.cli.placement import flux_install
 from whesl.cli.placement.serve import directory
+from whesl.cli.placement.site_history_options import despite_option
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
 from whesl.site.slurm import plugin_installation as steps
@@ -18,6 +19,7 @@ conf = click.option(
     "--conf", type=click.Path(path_type=Path), metavar="FILE", help="slurm.conf [SLURM_CONF, /etc/slurm]."
 )
 dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+whole = click.option("--whole", is_flag=True, help="Show files that come or go, too, line by line.")
 yes = click.option("--yes", is_flag=True, help="Do not ask.")
 _THEN = "Slurm loads it with: scontrol reconfigure (the first time, restart slurmctld)"
 
@@ -32,8 +34,10 @@ _THEN = "Slurm loads it with: scontrol reconfigure (the first time, restart slur
 @flux_install.queue
 @flux_install.wait
 @flux_install.packages
+@despite_option
 @flux_install.modprobe
 @dry_run
+@whole
 @yes
 def install(
     slurm: bool,
@@ -45,8 +49,10 @@ def install(
     queue: str | None,
     wait: float,
     packages: str,
+    despite: str | None,
     modprobe: Path | None,
     dry_run: bool,
+    whole: bool,
     yes: bool,
 ) -> int:
     """Put the plugin beside slurm.conf, and into it; a script of the site's own stays and runs first.
@@ -57,10 +63,10 @@ def install(
     if predictions is not None:
         if slurm:
             raise UsageError("--slurm and --flux are two installations", hint="call it once for each")
-        options = flux_install.options(predictions, queue, packages, act=act, wait=wait)
+        options = flux_install.options(predictions, queue, packages, act=act, wait=wait, despite=despite)
         return flux_install.install(options, modprobe, dry_run=dry_run, yes=yes)
     plan = steps.plan_install(steps.configuration(conf, os.environ), where, cli_filter=cli_filter)
-    return _carry_out(plan, "the plugin is installed", dry_run=dry_run, yes=yes)
+    return _carry_out(plan, "the plugin is installed", dry_run=dry_run, whole=whole, yes=yes)
 
 
 @click.command()
@@ -69,9 +75,16 @@ def install(
 @click.option("--flux", "from_flux", is_flag=True, help="From Flux's configuration, and a live instance.")
 @flux_install.modprobe
 @dry_run
+@whole
 @yes
 def remove(
-    slurm: bool, conf: Path | None, from_flux: bool, modprobe: Path | None, dry_run: bool, yes: bool
+    slurm: bool,
+    conf: Path | None,
+    from_flux: bool,
+    modprobe: Path | None,
+    dry_run: bool,
+    whole: bool,
+    yes: bool,
 ) -> int:
     """Take the plugin out again; a script of the site's own is put back."""
     if from_flux:
@@ -79,13 +92,15 @@ def remove(
             raise UsageError("--slurm and --flux are two installations", hint="call it once for each")
         return flux_install.remove(modprobe, dry_run=dry_run, yes=yes)
     plan = steps.plan_remove(steps.configuration(conf, os.environ))
-    return _carry_out(plan, "the plugin is not installed", dry_run=dry_run, yes=yes)
+    return _carry_out(plan, "the plugin is not installed", dry_run=dry_run, whole=whole, yes=yes)
 
 
-def _carry_out(plan: steps.Plan, already: str, *, dry_run: bool, yes: bool) -> int:
+def _carry_out(plan: steps.Plan, already: str, *, dry_run: bool, whole: bool, yes: bool) -> int:
     for problem in plan.problems:
         click.echo(f"problem: {visible(problem)}", err=True)
-    click.echo(plan.diff(), nl=False)
+    for note in plan.notes:
+        click.echo(f"note: {visible(note)}", err=True)
+    click.echo(plan.diff(whole=whole), nl=False)
     if dry_run:
         return 1 if plan.problems else 0
     if plan.problems:

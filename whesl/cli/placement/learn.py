@@ -10,7 +10,8 @@ import click
 
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, quiet_option, seed_option
-from whesl.cli.placement.site_history_options import gathered, record_options, show
+from whesl.cli.placement.site_history_options import gathered, lost_option, record_options, show
+from whesl.model.errors import UsageError
 
 
 @click.command()
@@ -25,6 +26,7 @@ from whesl.cli.placement.site_history_options import gathered, record_options, s
     metavar="HOURS",
     help="Fails within it? [24]",
 )
+@lost_option
 @seed_option()
 @click.option("--out", type=FILE, metavar="FILE", help="The model, for serve, Flux and the lab (.npz).")
 @click.option("--json", "in_json", is_flag=True, help="Print where the model comes from as JSON.")
@@ -32,6 +34,7 @@ from whesl.cli.placement.site_history_options import gathered, record_options, s
 def learn(
     predictors: str | None,
     horizon: float,
+    lost: float | None,
     seed: int,
     out: Path | None,
     in_json: bool,
@@ -41,21 +44,30 @@ def learn(
     """Fit failure predictors to this site's own history, and keep the one that was best on the last part of
     it.
 
-    With too little history it says so, and takes the survival model of other machines as a prior. Times are
-    kept in the model, so it is made anew, daily for example, as the site goes on.
+    The verdict of whesl placement score on such a choice is kept in the model, for serve. With too little
+    history it says so, and takes the survival model of other machines as a prior. Times are kept in the
+    model, so it is made anew, daily for example, as the site goes on.
     """
     import msgspec
 
-    from whesl.site.history import model, model_selection, rolling
+    from whesl.site.history import model, model_selection, report, rolling, scoring
 
     found = gathered(**read)
     if not in_json:
         show(found)
     asked = tuple(predictors.split(",")) if predictors else ()
-    tried = rolling.names(found.history, found.seen, asked)
-    with shown(quiet=quiet or in_json).stage("predictors", 5 * len(tried)) as advance:
+    ahead = 3600.0 * horizon
+    scored, unscored = None, ""
+    steps = 15 * len(rolling.names(found.history, found.seen, asked))
+    with shown(quiet=quiet or in_json).stage("predictors", steps) as advance:
+        try:
+            scored = scoring.score(
+                found, scoring.weeks(found), asked=asked, horizon=ahead, seed=seed, lost=lost, advance=advance
+            )
+        except UsageError as error:
+            unscored = f"The verdict is too little to tell: {error.message}."
         made, choice = model_selection.learn(
-            found, time.time(), asked=asked, horizon=3600.0 * horizon, seed=seed, advance=advance
+            found, time.time(), asked=asked, horizon=ahead, seed=seed, advance=advance, scored=scored
         )
     if out is not None:
         model.save(made, out)
@@ -63,6 +75,7 @@ def learn(
         click.echo(msgspec.json.encode(made.about).decode())
         return
     click.echo(_told(made, choice))
+    click.echo(report.told(scored) if scored else unscored)
     for name, why in (choice.rolled.failed if choice.rolled else {}).items():
         click.echo(f"{name} could not be fitted: {why}", err=True)
     if out is not None:
@@ -87,6 +100,5 @@ def _told(made: Any, choice: Any) -> str:
             f"{100 * skill:.2g} % below the base rate's"
             + ("." if about.beats_base else ", which is not beyond chance.")
         )
-        lines.append("whesl placement score says how good such a choice is on weeks it had not seen.")
     lines.append(f"Within {hours:g} h of the last record, with the highest probability:")
     return "\n".join([*lines, *worst])

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from whesl.cli.placement.site_history_options import despite_option
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.site.publish import risk_table
 from whesl.site.publish.core.node_changes import Settings
@@ -103,6 +104,7 @@ def _horizons(_context: click.Context, _option: click.Parameter, text: str | Non
     help="Do nothing but publish and say what would be done [default].",
 )
 @click.option("--active", "mode", flag_value="active", help="Weights, feature, drains, exclude lists.")
+@despite_option
 @click.option(
     "--model",
     "model_file",
@@ -134,11 +136,14 @@ def _horizons(_context: click.Context, _option: click.Parameter, text: str | Non
 @click.option("--metrics-open", is_flag=True, help="... on an address that other machines reach.")
 @click.option("--once", is_flag=True, help="Look once, take nothing back, and end.")
 @click.option("--cluster", default="", metavar="NAME", help="The cluster's name, for the table.")
-def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **given: Any) -> int:
+def serve(
+    mode: str, once: bool, metrics: str | None, metrics_open: bool, despite: str | None, **given: Any
+) -> int:
     """Look at Slurm, publish the table of nodes at risk, and say or do what follows.
 
     Runs in the foreground until SIGTERM or SIGINT, and then takes back everything that it did. Slurm lets
-    administrators alone change nodes: with --active the account needs AdminLevel=Administrator.
+    administrators alone change nodes: with --active the account needs AdminLevel=Administrator. It acts on a
+    model whose score has a positive verdict, and on another one where --despite names its verdict.
     """
     _logging()
     if given["model_file"] is None and given["predictions"] is None:
@@ -163,10 +168,12 @@ def serve(mode: str, once: bool, metrics: str | None, metrics_open: bool, **give
     over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: over.set())
+    sources = Sources(given["model_file"], given["predictions"], acting=mode == "active", despite=despite)
+    sources.check()
     service = Service(
         given["where"],
         Cluster(os.environ),
-        Sources(given["model_file"], given["predictions"]),
+        sources,
         settings,
         period=given["period"],
         horizons=given["horizons"],

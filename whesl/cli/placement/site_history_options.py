@@ -60,7 +60,29 @@ _OPTIONS = (
     click.option(
         "--leave-out", default="", metavar="REGEX", help="Leave out Slurm's events with such a reason."
     ),
+    click.option(
+        "--take",
+        default="",
+        metavar="REGEX",
+        help="Slurm's drains with such a reason are failures too; nhc, nhc-hardware: Node Health Check's.",
+    ),
     click.option("--strict", is_flag=True, help="Refuse a file when a line cannot be read."),
+)
+
+
+lost_option = click.option(
+    "--lost",
+    type=click.FloatRange(0, min_open=True),
+    metavar="NODE-HOURS",
+    help="What a node's failure costs its job [by the jobs; 96 where none is known].",
+)
+
+
+despite_option = click.option(
+    "--despite",
+    type=click.Choice(["not-positive", "too-little"]),
+    metavar="VERDICT",
+    help="Act on a model although the verdict on it is this: not-positive or too-little.",
 )
 
 
@@ -86,6 +108,7 @@ def gathered(
     since: str | None,
     zone: str | None,
     leave_out: str,
+    take: str,
     strict: bool,
 ) -> SiteHistory:
     """Return what a site's records say. Arguments are the options' values.
@@ -106,10 +129,11 @@ def gathered(
         raise UsageError(
             "--log and --chains go together", hint="whesl placement chains mine makes the chains"
         )
-    try:
-        re.compile(leave_out)
-    except re.error as error:
-        raise UsageError(f"--leave-out is no regular expression: {error}") from None
+    for option, text in (("--leave-out", leave_out), ("--take", take)):
+        try:
+            re.compile(text)
+        except re.error as error:
+            raise UsageError(f"{option} is no regular expression: {error}") from None
     where = _zone(zone)
     begin = _date(since, where) if since else None
     found = Gathering()
@@ -119,26 +143,29 @@ def gathered(
         found.since(begin)
     for path in events:
         found.failures(
-            str(path), format_detection.read_failures(path, zone=where, leave_out=leave_out, strict=strict)
+            str(path),
+            format_detection.read_failures(path, zone=where, leave_out=leave_out, take=take, strict=strict),
         )
     for path in jobs:
         found.jobs(str(path), format_detection.read_jobs(path, zone=where, strict=strict))
     if slurm or flux:
-        _ask(found, slurm=slurm, flux=flux, begin=begin)
+        _ask(found, slurm=slurm, flux=flux, begin=begin, leave_out=leave_out, take=take)
     for path in evidence:
         found.evidence(str(path), seen.load(path))
     _signs(found, health, logs, chains, predictions)
     return found.made()
 
 
-def _ask(found: Gathering, *, slurm: bool, flux: bool, begin: float | None) -> None:
+def _ask(
+    found: Gathering, *, slurm: bool, flux: bool, begin: float | None, leave_out: str, take: str
+) -> None:
     from whesl.site.history import commands
 
     now = time.time()
     since = now - _YEAR if begin is None else begin
     if slurm:
         found.nodes(commands.slurm_nodes())
-        events = commands.slurm_events(since)
+        events = commands.slurm_events(since, leave_out=leave_out, take=take)
         if events is not None:
             found.failures("sacctmgr", events)
         jobs = commands.slurm_jobs(since)

@@ -6,16 +6,18 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from whesl.model.errors import UsageError
-from whesl.predict import given_accuracy, laws, learned, periodic_and_survival_prediction, survival
+from whesl.predict import given_accuracy, laws, learned, periodic_and_survival_prediction, recency, survival
 
 if TYPE_CHECKING:
     from whesl.predict.failure_history import History
     from whesl.predict.predictor_base import ArrayPredictor
 
 BASE = "base"
+RECENCY = "recency"
 # Name: what it is. Those of a given accuracy see the future by definition.
 FITTED = {
     BASE: "the machine's mean rate, whatever the node and its past",
+    RECENCY: "a table by the hours since the node last failed, the same for all nodes",
     "survival": "the likeliest distribution of the time to failure, given the uptime",
     "by-node": "the same, for each node with five failures",
     "by-type": "the same, for each type of node",
@@ -93,6 +95,8 @@ def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPr
         return survival.fit(past, (predictor.name,))
     if predictor.name == BASE:
         return survival.fit(past, ("exponential",))
+    if predictor.name == RECENCY:
+        return recency.fit(past)
     if predictor.name == "by-node":
         return survival.fit(past, by="node")
     if predictor.name == "by-type":

@@ -119,7 +119,7 @@ def judged(
         "log_loss": measures.log_loss(said, failed),
         "ranking": measures.ranking(said, failed),
         "skill": measures.skill(said, failed, base),
-        "interval": _interval(said, questions, base, seed, block),
+        "interval": skill_interval(said, questions, base, seed, block),
         "alarms": measures.alarms(history, questions.node, questions.start, horizon, raised),
         "calibration": measures.calibration(said, failed),
     }
@@ -304,17 +304,25 @@ def _scored(
         fitted=one.fitted,
         fit_seconds=fitted,
         ask_seconds=took,
-        hindsight=(hindsight, *_interval(said, questions, rate, settings.seed, _WEEK)),
+        hindsight=(hindsight, *skill_interval(said, questions, rate, settings.seed, _WEEK)),
         threshold=threshold,
         predictor=predictor,
         **judged(said, said >= threshold, questions, base, history, settings.horizon, seed=settings.seed),
     )
 
 
-def _interval(
+def skill_interval(
     said: Floats, questions: Questions, base: float | Floats, seed: int, block: float
 ) -> tuple[float, float]:
-    """Return the skill's 95 % interval: times are drawn with replacement."""
+    """Return the skill's 95 % interval: times are drawn with replacement.
+
+    Args:
+        said: the answers.
+        questions: what was asked, and what happened.
+        base: the answers that they are compared with.
+        seed: of the draws.
+        block: what is drawn, in seconds.
+    """
     _, number = np.unique(np.floor(questions.start / block), return_inverse=True)
     own = np.bincount(number, (said - questions.failed) ** 2)
     plain = np.bincount(number, (base - questions.failed) ** 2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whesl.model.errors import WheslError
 from whesl.site.flux.table_predictor import Published
-from whesl.site.history import model
+from whesl.site.history import model, usefulness
 from whesl.site.publish import risk_table
 
 if TYPE_CHECKING:
@@ -61,6 +61,26 @@ class Source:
             self.predictor, self.names = None, ()
             self.problem = f"the table {self._path} has expired"
         return (self.problem, self.predictor) != before
+
+
+def may_act(path: Path, despite: str | None) -> None:
+    """Refuse a model without a positive verdict; what is no model is not judged here.
+
+    Args:
+        path: as of ``read``.
+        despite: the verdict that the user named, which is taken for positive.
+
+    Raises:
+        RefusedError: the model may not act.
+    """
+    try:
+        with path.open("rb") as file:
+            is_model = file.read(len(_ZIP)) == _ZIP
+        about = model.load(path).about if is_model else None
+    except (OSError, WheslError):
+        return
+    if about is not None:
+        usefulness.require(about.verdict, despite, str(path))
 
 
 def read(path: Path) -> tuple[ArrayPredictor, tuple[str, ...]]:

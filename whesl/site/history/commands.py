@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 _PATIENCE = 600.0  # seconds: years of a large site's jobs
 
 
-def slurm_events(since: float) -> Loaded | None:
+def slurm_events(since: float, *, leave_out: str = "", take: str = "") -> Loaded | None:
     """Return Slurm's events of nodes; None where it has none.
 
     Args:
         since: from when on, in seconds since the epoch.
+        leave_out, take: see ``slurm_jobs_and_events.events``.
 
     Raises:
         WheslError: the command is not there, or fails.
@@ -31,11 +32,11 @@ def slurm_events(since: float) -> Loaded | None:
     text = _run("sacctmgr", "-P", "show", "event", f"start={_stamp(since)}")
     if len(text.splitlines()) < 2:
         return None
-    return slurm_jobs_and_events.events(text, Path("sacctmgr"), Clock())
+    return slurm_jobs_and_events.events(text, Path("sacctmgr"), Clock(), leave_out=leave_out, take=take)
 
 
 def slurm_jobs(since: float) -> JobLog:
-    """Return Slurm's jobs of all users. Arguments and errors as of ``slurm_events``."""
+    """Return Slurm's jobs of all users since a time. Errors as of ``slurm_events``."""
     columns = "JobID,State,Submit,Start,End,TimelimitRaw,NNodes,NodeList"
     return slurm_jobs_and_events.sacct(
         _run("sacct", "-aDXP", "-S", _stamp(since), "-o", columns), Path("sacct"), Clock()

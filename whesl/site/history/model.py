@@ -11,6 +11,7 @@ import numpy as np
 
 from whesl.model.errors import WheslError
 from whesl.predict import saving
+from whesl.site.history.usefulness import Criterion, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
         interval: of the skill, 95 %.
         beats_base: whether it is better than the base rate beyond chance.
         scores: the skill of each predictor that was tried.
+        verdict: whether the choice of a predictor was of use on the last weeks (``whesl placement score``).
+        criteria: the conditions of the verdict; empty where the history is too short for one.
     """
 
     learned: float
@@ -53,6 +56,8 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None = None
     beats_base: bool = False
     scores: dict[str, float | None] = {}
+    verdict: Verdict = Verdict.TOO_LITTLE
+    criteria: tuple[Criterion, ...] = ()
 
 
 class NodeRisk(msgspec.Struct, frozen=True, kw_only=True):

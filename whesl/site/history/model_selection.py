@@ -10,6 +10,7 @@ import numpy as np
 from whesl.lab.prediction import catalogue
 from whesl.site.history import prior, rolling
 from whesl.site.history.model import About, SiteModel
+from whesl.site.history.usefulness import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from whesl.predict.predictor_base import ArrayPredictor
     from whesl.predict.signs import Signs
     from whesl.site.history.rolling import Rolled
+    from whesl.site.history.scoring import Scored
     from whesl.site.history.site_history import SiteHistory
 
 FAILURES = 20  # below which nothing is chosen: any choice would be chance
@@ -87,6 +89,10 @@ def choose(
         why = f"no failure in the last {weeks:.1f} weeks to choose by"
         return Choice(rolling.PRIOR, f"{why}: {prior.SOURCE}", rolled)
     best = max(ranked, key=ranked.__getitem__)
+    over = rolled.scores[best].over_recency
+    if catalogue.RECENCY in ranked and over is not None and not over.above(0.0):
+        # What does no better than the simplest table beyond chance is not worth more than it.
+        best = catalogue.RECENCY
     if ranked[best] <= 0 and catalogue.BASE in rolled.scores:
         best = catalogue.BASE
     return Choice(best, "", rolled)
@@ -100,6 +106,7 @@ def learn(
     horizon: float = 86400.0,
     seed: int = 0,
     advance: Callable[[float], None] = lambda _: None,
+    scored: Scored | None = None,
 ) -> tuple[SiteModel, Choice]:
     """Fit a site's model.
 
@@ -107,6 +114,7 @@ def learn(
         found: what its records say.
         now: in seconds since the epoch.
         asked, horizon, seed, advance: as of ``choose``.
+        scored: how such a choice did on the last weeks; None where that cannot be told.
     """
     history = found.history
     choice = choose(history, found.seen, asked=asked, horizon=horizon, seed=seed, advance=advance)
@@ -129,6 +137,8 @@ def learn(
         scores={name: _number(one.skill) for name, one in choice.rolled.scores.items()}
         if choice.rolled
         else {},
+        verdict=scored.verdict if scored else Verdict.TOO_LITTLE,
+        criteria=scored.criteria if scored else (),
     )
     return SiteModel(predictor, history.names, about), choice
 

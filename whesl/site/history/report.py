@@ -2,82 +2,81 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from whesl.lab.prediction import catalogue
 from whesl.lab.prediction.report import cell, drawn, scored
 from whesl.lab.results.page import Lines, Page, Section
 from whesl.lab.results.table_and_figure import Table
-from whesl.predict.predictor_base import span
 from whesl.site.history import rolling
+from whesl.site.history.usefulness import TOLD, Verdict
 
 if TYPE_CHECKING:
     from whesl.lab.results.table_and_figure import Figure
     from whesl.site.history.rolling import Rolled
+    from whesl.site.history.scoring import Scored
     from whesl.site.history.site_history import SiteHistory
+    from whesl.site.history.usefulness import Estimate, Use
 
+_HOLDS = {True: "yes", False: "no", None: "too little to tell"}
 _METHOD = (
-    "At each origin every predictor was fitted to what was known then, and asked each quarter of the horizon "
-    "about each node that was up, until the next origin; each answer is from failures and signs before its "
-    "question alone. The base rate is the machine's mean rate as the past before the origin makes expect. An "
-    "alarm is an answer at or above the threshold with the highest F1 on the questions before the origin. "
-    "Precision: alarms that a failure followed within the horizon. Recall: failures that an alarm preceded. "
-    "Intervals draw days with replacement (weeks from twelve weeks on), 95 %; with less than ten failures "
-    "nothing is said to beat the base rate."
+    "At each origin every predictor was fitted to what was known then, and asked each quarter of the horizon"
+    " about each node that was up, until the next origin; each answer is from failures and signs before its "
+    "question alone. The base rate is the machine's mean rate as the past before the origin makes expect. An"
+    " alarm is an answer at or above the threshold with the highest F1 on the questions before the origin, "
+    "about a node whose hazard is at least twice the machine's mean at that moment: those that the service "
+    "calls at risk. It withholds its node until the next question. A failure is avoided by the share of the "
+    "horizon before it in which its node was withheld. Precision: alarms that a failure followed within the "
+    "horizon. Recall: failures that an alarm preceded. Intervals, 95 %, are those of the block bootstrap "
+    "(Carlstein 1986): days, from twelve weeks on weeks, are drawn with replacement. The conditions of the "
+    "verdict were fixed before anything was scored."
 )
 
 
-def verdict(rolled: Rolled, chosen: str) -> str:
-    """Return the finding: whether the predictor that would be used beats the base rate, and no prediction at
-    all.
-
-    Args:
-        rolled: the scores.
-        chosen: the predictor.
-    """
-    if not rolled.failures:
-        return "No node failed in the weeks that were scored: they say nothing about any predictor."
-    score = rolled.scores[chosen]
-    low, high = (100 * value for value in score.interval)
-    interval = f"(95 % interval {low:.2g} to {high:.2g} %)"
-    percent = f"{abs(100 * score.skill):.2g} %"
-    side = "below" if score.skill > 0 else "above"
-    if rolled.failures < rolling.ENOUGH:
-        text = (
-            f"{rolled.failures} failures in the weeks that were scored are too few to tell whether {chosen} "
-            f"beats the base rate: Brier's score is {percent} {side} it {interval}."
-        )
-    elif score.better:
-        text = f"{chosen}: Brier's score is {percent} below the base rate's {interval}."
-    elif score.skill > 0:
-        text = (
-            f"{chosen} does not beat the base rate beyond chance: "
-            f"Brier's score is {percent} below it {interval}."
-        )
-    else:
-        text = (
-            f"{chosen} does not beat the base rate: Brier's score is {percent} above it {interval}. "
-            "Placement by it would be no better than chance; go on observing."
-        )
-    alarms = score.alarms
-    if not alarms.alarms:
-        return f"{text} It raised no alarm, as one who says that no node ever fails."
-    lead = f", {span(float(np.median(alarms.lead)))} before them (median)" if len(alarms.lead) else ""
+def told(scored: Scored) -> str:
+    """Return the verdict in one sentence, for people."""
+    one = scored.score
+    word = TOLD[scored.verdict]
+    if not scored.rolled.failures:
+        return f"The verdict on {scored.chosen} is {word}: no node failed in the weeks that were scored."
+    if not one.alarms.alarms:
+        return f"The verdict on {scored.chosen} is {word}: it raised no alarm, as if no node ever failed."
     return (
-        f"{text} Of its {alarms.alarms:,} alarms {100 * alarms.precision:.0f} % were right, and they "
-        f"preceded {100 * alarms.recall:.0f} % of {alarms.failures} failures{lead}; "
-        "to say that no node ever fails precedes none."
+        f"The verdict on {scored.chosen} is {word}: {100 * one.alarms.precision:.2g} % of its "
+        f"{one.alarms.alarms:,} alarms were right, and they preceded {100 * one.alarms.recall:.0f} % of "
+        f"{one.alarms.failures} failures."
     )
+
+
+def lines(scored: Scored) -> list[str]:
+    """Return the conditions of the verdict with the figures, for people."""
+    use, rolled = scored.score.use, scored.rolled
+    found = [f"{_HOLDS[one.holds]}: {one.asks}: {one.figures}" for one in scored.criteria]
+    found.append(
+        f"{100 * rolled.rate:.2g} % of the questions were followed by a failure, "
+        f"{100 * rolled.base:.2g} % were expected by the past"
+    )
+    if math.isfinite(use.false_alarms):
+        found.append(
+            f"{use.false_alarms:.1f} false alarms for each right one; {use.avoided:.1f} avoided kills; "
+            f"the alarms pay where a node's failure costs {use.pays_from:,.0f} node-hours or more"
+        )
+    taken = "assumed, no job is known: --lost" if scored.assumed else "by the jobs, or as --lost says"
+    found.append(f"a node's failure is taken to cost {scored.lost:,.0f} node-hours ({taken})")
+    return found
 
 
 def table(rolled: Rolled, chosen: str) -> Table:
     """Return one row for each predictor."""
     columns = (
-        *("predictor", "Brier", "skill %", "from %", "to %", "AUC", "calibration error"),
-        *("precision", "recall", "alarms", "lead time h (median)"),
+        *("predictor", "Brier", "skill %", "from %", "to %", "over recency %", "in hindsight %", "AUC"),
+        *("calibration error", "precision", "recall", "alarms", "false for a right one"),
+        *("withheld h", "saved h", "lead time h (median)"),
     )
     rows = []
     for name, one in rolled.scores.items():
@@ -88,8 +87,11 @@ def table(rolled: Rolled, chosen: str) -> Table:
             [
                 f"{label} *" if name == chosen else label,
                 *map(cell, (one.brier, 100 * one.skill, 100 * one.interval[0], 100 * one.interval[1])),
-                *map(cell, (one.ranking, one.calibration.error, one.alarms.precision, one.alarms.recall)),
+                cell(100 * one.over_recency.value if one.over_recency else None),
+                *map(cell, (100 * one.hindsight.value, one.ranking, one.calibration.error)),
+                *map(cell, (one.alarms.precision, one.alarms.recall)),
                 one.alarms.alarms,
+                *map(cell, (_finite(one.use.false_alarms), one.use.withheld, one.use.saved.value)),
                 cell(lead),
             ]
         )
@@ -102,24 +104,21 @@ def figures(rolled: Rolled, chosen: str) -> list[Figure]:
     return drawn(one, one)
 
 
-def page(found: SiteHistory, rolled: Rolled, chosen: str, why: str) -> Page:
+def page(found: SiteHistory, scored: Scored) -> Page:
     """Return the page of a site's scores.
 
     Args:
         found: what was read.
-        rolled: the scores.
-        chosen: the predictor that would be used.
-        why: how it was chosen.
+        scored: the scores.
     """
-    history = found.history
-    score = rolled.scores[chosen]
+    history, rolled, chosen = found.history, scored.rolled, scored.chosen
     read = [f"{name}: {what}" for name, what in found.sources.items()]
     left = [f"left out: {warning}" for warning in found.warnings]
     return Page(
         "WHESL placement: score",
         "Failures of nodes, predicted",
-        verdict(rolled, chosen),
-        "good" if score.better else "warn",
+        told(scored),
+        "good" if scored.verdict is Verdict.POSITIVE else "warn",
         [f"{history.nodes:,} nodes", f"{_day(rolled.begin)} to {_day(rolled.finish)}"],
         [
             ("predictor", chosen, "chosen by what was before"),
@@ -127,7 +126,8 @@ def page(found: SiteHistory, rolled: Rolled, chosen: str, why: str) -> Page:
             ("questions", f"{rolled.questions:,}", f"{100 * rolled.rate:.2g} % with a failure"),
         ],
         [
-            Section("Scores", [table(rolled, chosen), why]),
+            Section("The verdict", [Lines(lines(scored))]),
+            Section("Scores", [table(rolled, chosen), scored.why]),
             Section("Probabilities and lead times", figures(rolled, chosen)),
             Section("What was read", [Lines([*read, *left])]),
             Section("How it was measured", [_METHOD]),
@@ -135,9 +135,9 @@ def page(found: SiteHistory, rolled: Rolled, chosen: str, why: str) -> Page:
     )
 
 
-def summary(found: SiteHistory, rolled: Rolled, chosen: str, why: str) -> dict[str, Any]:
+def summary(found: SiteHistory, done: Scored) -> dict[str, Any]:
     """Return the figures as JSON has them. Arguments as of ``page``."""
-    history = found.history
+    history, rolled, chosen = found.history, done.rolled, done.chosen
     return {
         "nodes": history.nodes,
         "begin": history.begin,
@@ -152,14 +152,43 @@ def summary(found: SiteHistory, rolled: Rolled, chosen: str, why: str) -> dict[s
         "rate": rolled.rate,
         "base_rate": rolled.base,
         "chosen": chosen,
-        "why": why,
-        "beats_the_base_rate": rolled.scores[chosen].better if chosen in rolled.scores else False,
-        "verdict": verdict(rolled, chosen),
+        "why": done.why,
+        "beats_the_base_rate": done.score.better,
+        "verdict": done.verdict.value,
+        "told": told(done),
+        "criteria": msgspec.to_builtins(done.criteria),
+        "node_hours_lost_by_a_failure": done.lost,
+        "node_hours_lost_are_assumed": done.assumed,
         "could_not_be_fitted": rolled.failed,
         "predictors": {
-            name: scored(one) | {"beats_the_base_rate": one.better} for name, one in rolled.scores.items()
+            name: scored(one)
+            | {"beats_the_base_rate": one.better, "over_recency": _figures(one.over_recency)}
+            | {"in_hindsight": _figures(one.hindsight)}
+            | _worth(one.use)
+            for name, one in rolled.scores.items()
         },
     }
+
+
+def _worth(use: Use) -> dict[str, Any]:
+    return {
+        "node_hours_withheld": use.withheld,
+        "avoided_kills": use.avoided,
+        "false_alarms_for_each_right_one": _finite(use.false_alarms),
+        "node_hours_saved": _figures(use.saved),
+        "node_hours_gained": _figures(use.gain),
+        "precision_interval": _figures(use.precision),
+        "precision_over_rate": _figures(use.lift),
+        "pays_from_node_hours": _finite(use.pays_from),
+    }
+
+
+def _figures(found: Estimate | None) -> dict[str, float | None] | None:
+    return None if found is None else {name: _finite(value) for name, value in found._asdict().items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _day(seconds: float) -> str:

@@ -2,8 +2,9 @@
 
 Rolling origin (Tashman, Out-of-sample tests of forecasting accuracy, International Journal of Forecasting 16,
 2000): each origin's model is fitted to what was known then, and answers for the time up to the next origin,
-each question from failures before it alone. The threshold of alarms at an origin is the one with the highest
-F1 on the questions of the origins before; those of the first one serve for that alone.
+each question from failures before it alone. Alarms are those of the service (``exclude_list_choice``): a node
+clearly worse than the machine's mean at that moment, at or above the threshold with the highest F1 on the
+questions of the origins before; those of the first one serve for that alone.
 """
 
 from __future__ import annotations
@@ -15,10 +16,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.prediction import catalogue
-from whesl.lab.prediction.evaluation import Judged, Questions, Settings, answers, ask, judged
+from whesl.lab.prediction.evaluation import (
+    Judged,
+    Questions,
+    Settings,
+    answers,
+    ask,
+    judged,
+    skill_interval,
+)
 from whesl.model.errors import WheslError
+from whesl.placement.exclude_list_choice import thresholds
 from whesl.predict import measures, signs
-from whesl.site.history import prior
+from whesl.site.history import prior, usefulness
+from whesl.site.history.usefulness import ENOUGH, Estimate, Use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +45,6 @@ if TYPE_CHECKING:
 PRIOR = "prior"
 NEVER = "none"
 SIGNS = "+signs"
-ENOUGH = 10  # failures below which nothing is said to be beyond chance
 _MOST = 200_000  # questions of one origin; of more, moments are left out evenly
 _LEARN = 20  # failures that a learned predictor needs
 _DAY = 86400.0
@@ -50,6 +60,7 @@ class Plan(NamedTuple):
         horizon: how far each question looks ahead, in seconds.
         every: the time between two questions about a node, in seconds.
         seed: of what is random.
+        lost: node-hours that a node's failure costs the job on it, in the mean.
     """
 
     origins: tuple[float, ...]
@@ -57,9 +68,18 @@ class Plan(NamedTuple):
     horizon: float = 86400.0
     every: float = 21600.0
     seed: int = 0
+    lost: float = usefulness.LOST
 
 
-def plan(history: History, weeks: float, *, horizon: float = 86400.0, steps: int = 4, seed: int = 0) -> Plan:
+def plan(
+    history: History,
+    weeks: float,
+    *,
+    horizon: float = 86400.0,
+    steps: int = 4,
+    seed: int = 0,
+    lost: float = usefulness.LOST,
+) -> Plan:
     """Return origins over the last weeks of a history.
 
     Args:
@@ -68,12 +88,13 @@ def plan(history: History, weeks: float, *, horizon: float = 86400.0, steps: int
         horizon: in seconds.
         steps: how often models are fitted anew in them.
         seed: of what is random.
+        lost: node-hours that a node's failure costs the job on it.
     """
     length = weeks * 7 * 86400.0 / steps
     first = history.finish - weeks * 7 * 86400.0
     # One step before the first: its questions give the first threshold.
     origins = tuple(first + length * step for step in range(-1, steps))
-    return Plan(origins, history.finish, horizon, horizon / 4.0, seed)
+    return Plan(origins, history.finish, horizon, horizon / 4.0, seed, lost)
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -82,9 +103,16 @@ class Score(Judged):
 
     Attributes:
         predictor: its name.
+        over_recency: the skill against ``recency`` in the place of the base rate; None where that one was not
+            tried or could not be fitted.
+        hindsight: the skill against the weeks' own rate, which nobody knows before.
+        use: what its alarms are worth.
     """
 
     predictor: str
+    over_recency: Estimate | None
+    hindsight: Estimate
+    use: Use
 
     @property
     def better(self) -> bool:
@@ -124,7 +152,7 @@ def names(history: History, seen: Signs, asked: Sequence[str] = ()) -> tuple[str
         seen: signs; with any, each predictor is tried with them too.
         asked: names of ``whesl lab predict`` or ``prior``; empty for all that make sense.
     """
-    usual = [catalogue.BASE, PRIOR, "survival", "frailty", "ffp"]
+    usual = [catalogue.BASE, PRIOR, catalogue.RECENCY, "survival", "frailty", "ffp"]
     usual += ["learned"] if len(history) >= _LEARN else []
     some = list(dict.fromkeys(asked or usual))
     for name in some:
@@ -172,10 +200,12 @@ def roll(
     failed: dict[str, str] = {}
     asked: list[Questions] = []
     bases: list[Floats] = []
+    apart: list[Floats] = []
     for origin, end in zip(what.origins, ends, strict=True):
         past = history.until(origin)
         settings = Settings(origin, what.horizon, what.every, what.seed)
-        questions, _ = ask(history, origin, min(end + what.horizon, what.finish), settings, _MOST)
+        questions, every = ask(history, origin, min(end + what.horizon, what.finish), settings, _MOST)
+        apart.append(np.full(len(questions.node), every))
         bases.append(np.full(len(questions.node), _base(past, what.horizon)))
         for name in tried:
             advance(1)
@@ -190,24 +220,29 @@ def roll(
             threshold = 0.5
             if before and np.concatenate(before).any():
                 threshold = measures.best_threshold(np.concatenate(said[name]), np.concatenate(before))
-            # Who says the same of all nodes raises no alarm.
-            raised[name].append((values >= threshold) & bool(np.ptp(values) > 1e-9 if len(values) else False))
+            raised[name].append(_alarms(values, questions.start, threshold))
             said[name].append(values)
         asked.append(questions)
     # The first origin has served for the thresholds.
-    every = Questions(*(np.concatenate(column) for column in zip(*asked[1:], strict=True)))
-    base = np.concatenate(bases[1:])
+    judge = _Judge(
+        Questions(*(np.concatenate(column) for column in zip(*asked[1:], strict=True))),
+        np.concatenate(bases[1:]),
+        np.concatenate(apart[1:]),
+        history,
+        what,
+    )
+    whole = {name: np.concatenate(said[name][1:]) for name in tried if name not in failed}
+    recency = whole.get(catalogue.RECENCY)
+    questions, base = judge.questions, judge.base
     scores = {
-        name: _score(
-            name, np.concatenate(said[name][1:]), np.concatenate(raised[name][1:]), every, base, history, what
-        )
-        for name in tried
-        if name not in failed and len(every.node)
+        name: judge.score(name, values, np.concatenate(raised[name][1:]), recency)
+        for name, values in whole.items()
+        if len(values)
     }
     failures = next((one.alarms.failures for one in scores.values()), 0)
-    rate = float(every.failed.mean()) if len(every.node) else math.nan
+    rate = float(questions.failed.mean()) if len(base) else math.nan
     mean = float(base.mean()) if len(base) else math.nan
-    return Rolled(len(every.node), failures, rate, mean, what.origins[1], what.finish, scores, failed)
+    return Rolled(len(base), failures, rate, mean, what.origins[1], what.finish, scores, failed)
 
 
 def _base(past: History, horizon: float) -> float:
@@ -236,19 +271,48 @@ def _observing(found: ArrayPredictor, history: History) -> ArrayPredictor:
     return found.observe(history)
 
 
-def _score(
-    name: str,
-    said: Floats,
-    raised: NDArray[np.bool_],
-    every: Questions,
-    base: Floats,
-    history: History,
-    what: Plan,
-) -> Score:
-    # Questions of one day share their failures, so that they cannot be drawn one by one.
-    weeks = float(np.ptp(every.start)) / (7 * _DAY)
-    block = 7 * _DAY if weeks >= _LONG else _DAY
-    return Score(
-        predictor=name,
-        **judged(said, raised, every, base, history, what.horizon, seed=what.seed, block=block),
-    )
+def _alarms(values: Floats, moments: Floats, threshold: float) -> NDArray[np.bool_]:
+    """Return which answers are alarms: the nodes that the service would call at risk at that moment."""
+    _, number = np.unique(moments, return_inverse=True)
+    mean = np.bincount(number, values) / np.bincount(number) if len(values) else values
+    bounds = np.array([thresholds(one, threshold, float(one[0]))[0] for one in mean[:, None]])
+    return np.asarray(values >= bounds[number], dtype=np.bool_)
+
+
+class _Judge(NamedTuple):
+    """What answers are judged by: the questions, the base rate and the time to the next question at each."""
+
+    questions: Questions
+    base: Floats
+    apart: Floats
+    history: History
+    what: Plan
+
+    def score(self, name: str, said: Floats, raised: NDArray[np.bool_], recency: Floats | None) -> Score:
+        """Return how one predictor's answers and alarms did, and how the table of recency did beside them."""
+        asked, what = self.questions, self.what
+        # Questions of one day share their failures, so that they cannot be drawn one by one.
+        weeks = float(np.ptp(asked.start)) / (7 * _DAY)
+        block = 7 * _DAY if weeks >= _LONG else _DAY
+
+        def against(other: Floats) -> Estimate:
+            skill = measures.skill(said, asked.failed, other)
+            return Estimate(skill, *skill_interval(said, asked, other, what.seed, block))
+
+        return Score(
+            predictor=name,
+            over_recency=None if recency is None else against(recency),
+            hindsight=against(np.full(len(said), asked.failed.mean())),
+            use=usefulness.use(
+                raised,
+                asked,
+                horizon=what.horizon,
+                every=self.apart,
+                lost=what.lost,
+                seed=what.seed,
+                block=block,
+            ),
+            **judged(
+                *(said, raised, asked, self.base, self.history, what.horizon), seed=what.seed, block=block
+            ),
+        )

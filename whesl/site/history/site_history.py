@@ -13,6 +13,7 @@ from whesl.model.printable import visible
 from whesl.predict import signs
 from whesl.predict.signs import Sign, Signs
 from whesl.rjms.hostlist import expand
+from whesl.site.history.usefulness import stake
 from whesl.site.node_counters import Change
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ class SiteHistory(NamedTuple):
         seen: signs of failures.
         sources: by what was read, how much was found in it.
         warnings: what was left out, and why.
+        lost: node-hours that a node's failure costs in the mean, by the jobs that ran; None where none did.
     """
 
     history: History
     seen: Signs
     sources: dict[str, str]
     warnings: list[str]
+    lost: float | None = None
 
 
 @dataclass
@@ -54,15 +57,17 @@ class Gathering:
     sources: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     _outages: list[Outage] = field(default_factory=list)
+    _listed: set[str] = field(default_factory=set)
     _nodes: set[str] = field(default_factory=set)
     _begin: float = math.inf
     _finish: float = -math.inf
     _lost: list[tuple[tuple[str, ...], float]] = field(default_factory=list)
     _sightings: list[Change] = field(default_factory=list)
+    _ran: list[tuple[float, float, int]] = field(default_factory=list)
 
     def nodes(self, names: Iterable[str]) -> None:
-        """Take in nodes of which nothing else may be known: those that never failed."""
-        self._nodes.update(names)
+        """Take in the machine's nodes: those that never failed too, and no other is one of it."""
+        self._listed.update(names)
 
     def failures(self, name: str, loaded: Loaded) -> None:
         """Take in failures of nodes.
@@ -106,6 +111,8 @@ class Gathering:
                 continue
             self._nodes.update(hosts)
             self._finish = max(self._finish, *times) if times else self._finish
+            if len(times) == 2 and job.end > job.start:
+                self._ran.append((job.start, job.end, job.nodes or len(hosts)))
             if job.state is State.NODE_FAIL and hosts and times:
                 self._lost.append((hosts, times[-1]))
                 lost += 1
@@ -143,6 +150,7 @@ class Gathering:
         Raises:
             UsageError: no node is known, or no time.
         """
+        self._leave_strangers_out()
         if not self._nodes:
             raise UsageError("no node is known", hint="give --nodes n[001-512], or records that name them")
         if math.isinf(self._begin):
@@ -155,7 +163,34 @@ class Gathering:
         self._match_lost_jobs()
         found = Found(outages=self._outages, known=self._nodes, moments=[self._begin, self._finish])
         history = found.loaded("site").history
-        return SiteHistory(history, self._placed(history), self.sources, self.warnings)
+        return SiteHistory(
+            history, self._placed(history), self.sources, self.warnings, self._lost_work(history)
+        )
+
+    def _lost_work(self, history: History) -> float | None:
+        if not self._ran:
+            return None
+        starts, ends, _ = zip(*self._ran, strict=True)
+        jobs = [(end - start, width) for start, end, width in self._ran]
+        return stake(jobs, history.nodes, max(ends) - min(starts))
+
+    def _leave_strangers_out(self) -> None:
+        """Where the machine's nodes are named, leave out what is told of others, and say so."""
+        if not self._listed:
+            return
+        short = {name.partition(".")[0]: name for name in self._listed}
+        called = {name: short.get(name.partition(".")[0], name) for name in self._nodes - self._listed}
+        strangers = {name for name, listed in called.items() if listed not in self._listed}
+        if strangers:
+            shown = visible(", ".join(sorted(strangers)[:5]))
+            self.warnings.append(
+                f"{len(strangers)} nodes that are not of the machine (--nodes, or Slurm's sinfo): {shown}"
+            )
+        self._nodes = set(self._listed)
+        outages = (Outage(called.get(one.node, one.node), *one[1:]) for one in self._outages)
+        self._outages = [one for one in outages if one.node in self._listed]
+        lost = ((tuple(called.get(host, host) for host in hosts), time) for hosts, time in self._lost)
+        self._lost = [one for one in lost if self._listed.intersection(one[0])]
 
     def _match_lost_jobs(self) -> None:
         """Add failures of which only a job tells: it ran on one node, and no outage of it is near."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.model.errors import WheslError
+from whesl.model.errors import RefusedError, WheslError
 from whesl.predict.given_accuracy import none
-from whesl.site.history import model, prediction_file
+from whesl.site.history import model, prediction_file, usefulness
 from whesl.site.publish import risk_table
 from whesl.site.publish.risk_table import NodeRisk, Table
 
@@ -31,12 +31,23 @@ class Sources:
     Args:
         model_file: of ``whesl placement learn``; None for none: then no node is expected to fail.
         predictions_file: JSON lines, as ``whesl placement chains run`` writes them; None for none.
+        acting: whether nodes and jobs are changed: then a model without a positive verdict is not used.
+        despite: a verdict that is taken for positive.
 
     Attributes:
         problem: what is wrong, for people; empty when nothing is.
     """
 
-    def __init__(self, model_file: Path | None, predictions_file: Path | None) -> None:
+    def __init__(
+        self,
+        model_file: Path | None,
+        predictions_file: Path | None,
+        *,
+        acting: bool = False,
+        despite: str | None = None,
+    ) -> None:
+        self._acting, self._despite = acting, despite
+        self._refused: RefusedError | None = None  # why the model in the file is not used
         self._model_file, self._predictions_file = model_file, predictions_file
         self._states: dict[Path, tuple[int, ...]] = {}
         self._model: model.SiteModel | None = None
@@ -63,7 +74,7 @@ class Sources:
             active: whether schedulers act on it.
             cluster: its name.
         """
-        if self._model_file is not None and self._model is None:
+        if self._model_file is not None and self._model is None and self._refused is None:
             return None
         predictor: Predictor = none(0)
         places = [-1] * len(names)
@@ -97,7 +108,7 @@ class Sources:
                 if self._states.get(path) == state:
                     continue
                 if path == self._model_file:
-                    self._model = model.load(path)
+                    self._take(model.load(path))
                 else:
                     found = prediction_file.read(path)
                     self._said = found.predictions
@@ -109,7 +120,28 @@ class Sources:
                 problems.append(f"cannot read {path}: {error.strerror or error}")
             except WheslError as error:
                 problems.append(error.message)
+        if self._refused is not None:
+            problems.append(self._refused.message)
         self.problem = "; ".join(problems)
+
+    def check(self) -> None:
+        """Read the files, and refuse a model that may not act.
+
+        Raises:
+            RefusedError: its verdict is not positive, and is not the one that is taken for it.
+        """
+        self.refresh()
+        if self._refused is not None:
+            raise self._refused
+
+    def _take(self, found: model.SiteModel) -> None:
+        """Use a model, or none where it may not act: then no node is expected to fail by it."""
+        self._model, self._refused = found, None
+        if self._acting:
+            try:
+                usefulness.require(found.about.verdict, self._despite, str(self._model_file))
+            except RefusedError as error:
+                self._model, self._refused = None, error
 
 
 def with_predictions(made: Table, said: Iterable[PredictedFailure], now: float) -> Table:
