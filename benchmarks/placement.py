@@ -126,7 +126,8 @@ class Run:
         ]
         if self.mode == "learned":
             self._learn(0.0)
-            command += ["--model", str(self.model)]
+            # Minutes of history have no verdict; what the predictor does is what is measured.
+            command += ["--model", str(self.model), "--despite", "not-positive"]
         else:
             command += ["--predictions", str(self.predictions)]
         log = (self.directory.parent / "log").open("wb")

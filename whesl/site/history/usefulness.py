@@ -204,13 +204,16 @@ def require(given: Verdict, despite: str | None, what: str) -> None:
 
     Args:
         given: the verdict.
-        despite: the verdict that the user named; None for none.
+        despite: the verdict that the user named, which stands for a better one too; None for none.
         what: the file, for the message.
 
     Raises:
         RefusedError: the verdict is not positive, and is not the one that was named.
     """
-    if given in (Verdict.POSITIVE, Verdict(despite) if despite else Verdict.POSITIVE):
+    taken = (
+        {Verdict.POSITIVE} if despite is None else {Verdict.POSITIVE, Verdict.TOO_LITTLE, Verdict(despite)}
+    )
+    if given in taken:
         return
     raise RefusedError(
         f"{what}: its score is {TOLD[given]}: acting on it is not shown to be of use",
