@@ -63,7 +63,9 @@ def _zstd(file: IO[bytes], path: Path) -> io.BufferedReader:
         import zstandard
     except ImportError:
         raise _missing("zstd", path) from None
-    return io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor().decompressobj, zstandard.ZstdError))
+    return io.BufferedReader(
+        _Frames(file, lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError)
+    )
 
 
 def _lz4(file: IO[bytes], path: Path) -> io.BufferedReader:

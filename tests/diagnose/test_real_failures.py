@@ -1,0 +1,23 @@
+"""What really failed here is named: class and line. The programs are those that a machine has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.diagnose.logs import told
+from tests.diagnose.real_failures import failures
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", failures())
+def test_named(name: str, tmp_path: Path) -> None:
+    failure = failures()[name]
+    if lacking := failure.missing():
+        pytest.skip(lacking)
+    log = failure.log(tmp_path)
+    cls, line = told(log)
+    assert cls in failure.classes, log
+    decisive = log.split("\n")[line - 1]
+    assert any(words.lower() in decisive.lower() for words in failure.says), decisive
