@@ -86,8 +86,13 @@ def _missing(program: str, path: Path) -> UsageError:
 class _Decompressor(Protocol):
     """One frame's, as of the standard library's modules."""
 
-    eof: bool
-    unused_data: bytes
+    @property
+    def eof(self) -> bool:
+        """Whether the frame has ended."""
+
+    @property
+    def unused_data(self) -> bytes | None:
+        """What came behind the frame's end."""
 
     def decompress(self, data: bytes, /) -> bytes:
         """Return the text of the next bytes."""
