@@ -102,6 +102,10 @@ class Place:
             told = prepare(read)
             assert isinstance(told, dict), "it is not the usual case"
             told.pop("runner")
+            gate = told.pop("gate")
+            if gate:
+                os.close(gate)
+            told["waits"] = bool(gate)
             results.append({"told": told, "files": self.files(told["task_dir"]), "started": self.started})
             shutil.rmtree(told["task_dir"])
             self.started = []

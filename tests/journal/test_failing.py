@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whesl.journal import database, database_integrity, store
-from whesl.journal.database import SCHEMA, Database
+from whesl.journal.database import Database
 from whesl.journal.sqlite_errors import JournalError, page_unread, translated
 from whesl.journal.store import Journal
+from whesl.journal.table import SCHEMA
 
 NOW = 1700000000.0
 

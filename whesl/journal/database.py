@@ -11,7 +11,6 @@ import itertools
 import os
 import sqlite3
 import time
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -31,15 +30,11 @@ from whesl.journal.sqlite_errors import (
     page_unread,
     translated,
 )
+from whesl.journal.table import SCHEMA, checksum
 from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.file_retry import LIMIT, TRANSIENT, exists, told
 
 T = TypeVar("T")
-SCHEMA = """
-CREATE TABLE journal (
-  seq INTEGER PRIMARY KEY, time REAL NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL, crc INTEGER NOT NULL
-)
-"""
 # Numbers that are asked for one by one when a damaged table cannot be read through.
 _MOST_SINGLE = 200_000
 # Looks over an object and keeps nothing of it.
@@ -288,10 +283,6 @@ def row_of(record: Record) -> tuple[int, float, str, bytes, int]:
     content = bytes(record.content)
     crc = checksum(record.seq, record.time, record.kind, content)
     return (record.seq, record.time, record.kind, content, crc)
-
-
-def checksum(seq: int, time: float, kind: str, content: bytes) -> int:
-    return zlib.crc32(f"{seq}|{time!r}|{kind}|".encode() + content)
 
 
 def record_of(row: tuple[Any, ...]) -> Record | None:

@@ -26,7 +26,6 @@ from whesl.journal.database import (
     WRITING,
     Anchor,
     Database,
-    checksum,
     holds,
     insert,
     record_of,
@@ -34,6 +33,7 @@ from whesl.journal.database import (
     row_of,
 )
 from whesl.journal.sqlite_errors import FULL, UNREADABLE, JournalError, input_output, no_room
+from whesl.journal.table import checksum
 from whesl.model.file_retry import exists, remove, retried, told
 from whesl.model.journal_record import Damage
 

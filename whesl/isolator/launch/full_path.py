@@ -15,7 +15,7 @@ from whesl.agents import allocation_share
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup import Setup
-from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
+from whesl.isolator.launch import first_attempt, keeper, setup_json, short_task, stale_lock
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir
@@ -72,13 +72,13 @@ def prepare(request: Request) -> dict[str, Any] | int:
         if isinstance(found, int):
             return found
         if isinstance(found, Owner):
-            pid, runner, child, claim = found.pid, 0, False, found.claim
+            pid, runner, gate, child, claim = found.pid, 0, 0, False, found.claim
             break
         if told is None:
             told, script = setup_json.job(request, msgspec.to_builtins(found), streams, str(directory.path))
         job = msgspec.convert({**told, "setup": msgspec.to_builtins(found)}, Job)
         try:
-            pid, runner = _start(job, directory, allocation, info, script)
+            pid, runner, gate = _start(job, directory, allocation, info, script)
         except HeldError as error:
             # Another call was faster; the next look tells which.
             if time.monotonic() > deadline:
@@ -88,6 +88,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
         child, claim = True, found.claim
         break
     return {
+        "gate": gate,
         "task_dir": str(directory.path),
         "python": sys.executable,
         "claim": claim,
@@ -116,13 +117,14 @@ def _rules(request: Request, here: Path) -> Spec | None:
 
 def _start(
     job: Job, directory: TaskDir, allocation: Allocation, info: AllocationInfo, script: bytes
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Start the isolator, and before it the first attempt where that is possible.
 
     ``script`` is one that came by standard input. Nothing is written before the task's lock is held: what
     another call has written down is what its isolator reads.
 
-    Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it).
+    Returns the process numbers of the isolator and of the attempt's runner (0: the isolator starts it), and
+    what the keeper needs to let the isolator load (``short_task.gate``).
     Raises HeldError when another call was faster.
     """
     lock = directory.lock(job.setup)
@@ -150,9 +152,7 @@ def _start(
         with contextlib.suppress(OSError):  # the isolator signs it itself
             takeover_lock.sign(lock, taskdir.holder_of(job.setup, pid))
         runner = first_attempt.begin(job, directory, allocation) if begins else 0
-    for end in gate:
-        os.close(end)
-    return pid, runner
+    return pid, runner, short_task.gate(gate, msgspec.to_builtins(job), started=bool(runner))
 
 
 def setup_of(request: Request, spec: Spec | None, info: AllocationInfo, here: Path) -> Setup:

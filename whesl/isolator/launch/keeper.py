@@ -23,7 +23,7 @@ from whesl import drop_coerced_locale
 from whesl.agents import program_runner, signal_delivery
 from whesl.agents.signal_delivery import ENDING, SIGNALS
 from whesl.detect import output_passthrough
-from whesl.locking import procfs
+from whesl.locking import procfs, takeover_lock
 from whesl.model import file_retry
 
 TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
@@ -36,6 +36,8 @@ RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # the isolator's status when another one has taken its task over
+# What an isolator is told that waits to load: to do so, or that it is not needed. Without a word, it loads.
+GO, PARTING = b"+", b"-"
 # A file called random.py in the task's directory is the task's, and no module of WHESL (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
@@ -53,6 +55,7 @@ class Keeper:
         copy: the streams (``stdout``, ``stderr``) whose files are copied through to the keeper's.
         common: those of them that go to a file that other tasks append to as well.
         in_job: whether this is part of a resource manager's job, which that ends itself.
+        gate: a pipe's end at which the isolator waits before it loads; 0 where it does not.
         summary: where the isolator's summary is shown at the end: "stderr", a file's path, "" for nowhere.
         quiet: say nothing.
     """
@@ -71,6 +74,7 @@ class Keeper:
         quiet: bool,
         common: Sequence[str] = (),
         in_job: bool = False,
+        gate: int = 0,
     ) -> None:
         self._directory = task_dir
         self._python = python
@@ -95,6 +99,9 @@ class Keeper:
         self._program: tuple[int, signal_delivery.Program] | None = None
         self._witnesses: signal_delivery.Witnesses | None = None
         self._first_runner = runner
+        self._gate = gate
+        if gate:
+            os.set_inheritable(gate, False)
         self._over = threading.Event()
         self._told = 0  # which pause
         self._copiers = [self._copier(name, common=name in common) for name in copy]
@@ -113,7 +120,8 @@ class Keeper:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for copier in self._copiers:
             copier.start()
-        while True:
+        result = self._wait_briefly(read) if self._gate else None
+        while result is None:
             self._wait(read)
             result = self._result()
             if result is not None or self._status == LOST or not self._start_again(read):
@@ -152,6 +160,30 @@ class Keeper:
         if notice and not self._quiet:
             with contextlib.suppress(OSError):
                 sys.stderr.write(f"{notice}\n")
+
+    def _wait_briefly(self, signals: int) -> dict[str, Any] | None:
+        """Return how a short task ended of which an isolator has nothing to judge; else let that load."""
+        from whesl.isolator.launch import short_task  # loaded by the few who need it
+
+        result = None
+        isolator = procfs.pidfd(self._isolator)
+        try:
+            short = short_task.Short(self._directory)
+            if short.wait(self._runner, [signals, isolator]):
+                if self._runner is not None:
+                    self._reap_runner()
+                result = short.end()
+        except Exception as error:  # whatever it was, an isolator does it as always
+            with contextlib.suppress(OSError), open(f"{self._directory}/log", "a") as log:  # noqa: PTH123
+                log.write(f"an isolator is needed: {error!r}\n")
+        if isolator is not None:
+            os.close(isolator)
+        with contextlib.suppress(OSError):  # it is dead
+            os.write(self._gate, PARTING if result else GO)
+        os.close(self._gate)
+        if result:
+            self._reap()
+        return result
 
     def _wait(self, signals: int) -> None:
         """Return when the isolator is gone; forward signals meanwhile."""
@@ -353,7 +385,8 @@ def start_isolator(
         python: the interpreter.
         task_dir: the task's directory.
         lock: the task's lock, held by this process; the isolator holds it from now on.
-        gate: both ends of a pipe; the isolator loads once this process has closed the second, or is dead.
+        gate: both ends of a pipe; the isolator loads once it reads ``GO`` from it, or nobody has the
+            second end open; at ``PARTING`` it ends.
     """
     held = [] if lock is None else ["--lock", str(lock)]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -366,13 +399,16 @@ def start_isolator(
     if pid == 0:
         try:
             os.setsid()
-            if gate is not None:
-                os.close(gate[1])
-                os.read(gate[0], 1)
-            os.dup2(log, 1)
-            os.dup2(log, 2)
             # A signal that comes before the isolator listens waits for it instead of ending it.
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            if gate is not None:
+                os.close(gate[1])
+                if os.read(gate[0], 1) == PARTING:
+                    if lock is not None:
+                        takeover_lock.release(lock)
+                    os._exit(0)
             # What this process ignores would be ignored by everything that the task starts.
             for signum in (signal.SIGPIPE, *SIGNALS):
                 signal.signal(signum, signal.SIG_DFL)
