@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "whesl"
 # Room: the rooms it may import. The table of docs/architecture.md, which a test below compares.
 ALLOWED: dict[str, set[str]] = {
-    "agents": {"detect", "locking", "model", "operations", "rjms", "wire"},
+    "agents": {"detect", "journal", "locking", "model", "operations", "rjms", "wire"},
     "ckpt": {"locking", "model", "rjms", "wire"},
     "client": {"coordinator", "isolator", "locking", "model", "report", "wire"},
     "cloud": {"journal", "local", "locking", "model", "predict", "report", "rjms", "scheduling", "workflows"},

@@ -174,7 +174,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         if begins:
             with contextlib.suppress(OSError):  # the isolator tries again, and says why
                 started = _begin(task, job, outputs)
-    from whesl.isolator.launch import short_task  # now that the program runs
+    from whesl.agents import short_task  # now that the program runs
 
     return {
         "gate": short_task.gate(gate, job, started=bool(started)),

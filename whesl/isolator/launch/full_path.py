@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from whesl.agents import allocation_share
+from whesl.agents import allocation_share, short_task
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup import Setup
-from whesl.isolator.launch import first_attempt, keeper, setup_json, short_task, stale_lock
+from whesl.isolator.launch import first_attempt, keeper, setup_json, stale_lock
 from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, Result, TaskDir

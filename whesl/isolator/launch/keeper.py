@@ -163,7 +163,7 @@ class Keeper:
 
     def _wait_briefly(self, signals: int) -> dict[str, Any] | None:
         """Return how a short task ended of which an isolator has nothing to judge; else let that load."""
-        from whesl.isolator.launch import short_task  # loaded by the few who need it
+        from whesl.agents import short_task  # loaded by the few who need it
 
         result = None
         isolator = procfs.pidfd(self._isolator)
