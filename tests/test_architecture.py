@@ -57,7 +57,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "journal": {"locking", "model"},
     "lab": {"model", "placement", "predict", "report", "rjms", "workflows"},
-    "learning": {"diagnose"},
+    "learning": {"diagnose", "model"},
     "local": {"locking", "model", "rjms", "scheduling"},
     "locking": {"model"},
     "model": set(),

@@ -22,6 +22,7 @@ COMMANDS = {
     "fluxify": ("launch.wrap_tasks", "Wrap every task of a workflow; show or write the result."),
     "status": ("inspect.status", "Show workflows and tasks as they are now."),
     "events": ("inspect.events", "Show what happened, in order."),
+    "init": ("rules.init", "Write a first specification for a workflow."),
     "learn": ("rules.learn", "Find rules in the logs of good and bad runs."),
     "why": ("inspect.why", "Say what a job died of, from its log alone."),
     "report": ("inspect.report", "Sum up a workflow: what was raised, done and saved."),

@@ -24,6 +24,23 @@ class TaskOutput(msgspec.Struct, frozen=True, kw_only=True):
     state: TaskState | None
     exit_code: int | None
 
+    @property
+    def told(self) -> str:
+        """How it ended, in a line; "" while it has not."""
+        status = f", exit status {self.exit_code}" if self.exit_code is not None else ""
+        return f"whesl: {self.state.value}{status}" if self.state is not None else ""
+
+
+def runs(home: Path) -> list[tuple[list[str], bool]]:
+    """Return the output of each task that has completed or failed, and whether it has completed.
+
+    Args:
+        home: the WHESL home.
+    """
+    ends = (TaskState.COMPLETED, TaskState.FAILED)
+    over = [task for task in every(home) if task.state in ends and task.files]
+    return [([*task.files], task.state is TaskState.COMPLETED) for task in over]
+
 
 def every(home: Path) -> Iterator[TaskOutput]:
     """Yield all tasks of a user whose record is there; files that are gone are left out.

@@ -115,6 +115,7 @@ def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | N
             files.append(log)
         else:
             from whesl.client import task_outputs
+            from whesl.diagnose.records import Accounting
             from whesl.wire import keys
 
             task = task_outputs.of(keys.home(), log)
@@ -124,7 +125,8 @@ def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | N
                 raise UsageError(f"{said} is not there", hint=hint)
             files += task.files
             if task.state is not None:
-                accounting = _ended(task.state.value, task.exit_code)
+                state = "COMPLETED" if task.state.value == "completed" else "FAILED"
+                accounting = Accounting(state=state, status=task.exit_code, told=task.told)
     return files, accounting
 
 
@@ -145,11 +147,3 @@ def _accounting(found: JobOutcome) -> Accounting:
     from whesl.diagnose.records import Accounting
 
     return Accounting(state=found.state, status=found.status, node=found.node, told=found.told)
-
-
-def _ended(state: str, code: int | None) -> Accounting:
-    """Return what WHESL itself says of a task that has ended, in the resource managers' words."""
-    from whesl.diagnose.records import Accounting
-
-    told = f"whesl: {state}" + (f", exit status {code}" if code is not None else "")
-    return Accounting(state="COMPLETED" if state == "completed" else "FAILED", status=code, told=told)

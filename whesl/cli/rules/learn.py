@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import glob
-from pathlib import Path
-
 import click
 import msgspec
-
-from whesl.model.errors import UsageError
 
 
 @click.command()
@@ -30,33 +25,19 @@ def learn(good: tuple[str, ...], bad: tuple[str, ...], as_json: bool) -> int:
     from whesl.learning.learn import learn as learned_of
     from whesl.learning.reading import run_of
     from whesl.learning.specification import specification
+    from whesl.learning.surroundings import named
 
     if good or bad:
-        runs = [([name], True) for name in _named(good)] + [([name], False) for name in _named(bad)]
+        logs = [([name], True) for name in named(good)] + [([name], False) for name in named(bad)]
     else:
-        from whesl.client.task_outputs import every
-        from whesl.model.states import TaskState
+        from whesl.client.task_outputs import runs
         from whesl.wire import keys
 
-        ended = {TaskState.COMPLETED: True, TaskState.FAILED: False}
-        own = [task for task in every(keys.home()) if task.state in ended and task.files]
-        runs = [([*task.files], ended[task.state]) for task in own if task.state is not None]
-    found = learned_of([run_of(files, good=well) for files, well in runs])
+        logs = runs(keys.home())
+    found = learned_of([run_of(files, good=well) for files, well in logs])
     if as_json:
         told = {**msgspec.to_builtins(found), "rules": specification(found)}
         click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2))
     else:
         click.echo(specification(found), nl=False)
     return 0 if found.lines or found.timer is not None else 3
-
-
-def _named(globs: tuple[str, ...]) -> list[str]:
-    """Return the files that globs mean. Raises UsageError for one that means none."""
-    found: dict[str, None] = {}
-    for pattern in globs:
-        names = glob.glob(pattern, recursive=True)  # noqa: PTH207 - absolute or not
-        files = sorted(name for name in names if Path(name).is_file())
-        if not files:
-            raise UsageError(f"no file is called {pattern}", hint="put quotes around a pattern of names")
-        found.update(dict.fromkeys(files))
-    return list(found)

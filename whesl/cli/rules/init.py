@@ -1,0 +1,41 @@
+"""``whesl init``: a first specification for a workflow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from whesl.cli.options import FILE
+from whesl.cli.rules.check import read_workflow
+from whesl.model.errors import UsageError
+
+
+@click.command()
+@click.argument("study", type=FILE)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write here (default: STUDY with .esl).")
+@click.option("--log", "logs", multiple=True, metavar="GLOB", help="Logs of good runs, for hang timers.")
+@click.option("--other", type=click.Path(path_type=Path), metavar="DIR", help="Where to go on without space.")
+@click.option("-y", "--yes", is_flag=True, help="Overwrite the file without asking.")
+def init(study: Path, output: Path | None, logs: tuple[str, ...], other: Path | None, yes: bool) -> int:
+    """Write a first specification for STUDY (a Maestro study, or a batch script), every line with its reason.
+
+    Exit status: 0 written, and `whesl check --strict` has nothing to say; 1 written, with warnings; 2 usage.
+    """
+    from whesl import esl
+    from whesl.esl.diagnostics import render_all
+    from whesl.learning.first_specification import first_specification
+    from whesl.learning.surroundings import found
+
+    workflow = read_workflow(study)
+    text = first_specification(found(workflow, study.name, logs, other, os.environ))
+    target = output or Path(study.with_suffix(".esl").name)
+    if target.exists() and not yes and not click.confirm(f"{target} is there already: overwrite it?"):
+        raise UsageError(f"{target} stays as it is", hint="-o FILE writes another one")
+    target.write_text(text, encoding="utf-8")
+    result = esl.parse(text.encode(), str(target), workflow)
+    for finding in render_all(result):
+        click.echo(finding)
+    click.echo(f"{target} is written: whesl explain {target}, then whesl run {study} -e {target}")
+    return 1 if result.diagnostics else 0
