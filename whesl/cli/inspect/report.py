@@ -11,8 +11,8 @@ import msgspec
 
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
-from whesl.cli.inspect import workflow_list
 from whesl.cli.options import FILE
+from whesl.client import workflow_list
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.report import text_report
