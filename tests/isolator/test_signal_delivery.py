@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,27 @@ def test_the_program_leads_a_process_group_with_nothing_blocked(bench: Bench) ->
         ["grep", "-E", "Sig(Blk|Ign)", "/proc/self/status"], capture_output=True, check=True
     )
     assert (place / "masks").read_bytes() == before.stdout
+
+
+def test_a_signal_that_everybody_is_sent_twice_is_passed_on_to_nobody(bench: Bench) -> None:
+    """As Slurm ends a job that it preempts: the second one was taken for one to the keeper alone."""
+    child = begun(bench)
+    program = int((bench.place / "program-ready").read_text().split()[0])
+    below = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+
+    def reached(times: int) -> bool:
+        return counts(bench.place, "program").get(int(signal.SIGUSR1)) == times
+
+    for told in (1, 2):
+        for pid in (child.pid, *(int(pid) for pid in below), program):
+            with contextlib.suppress(ProcessLookupError):  # the witnesses are others by now
+                os.kill(pid, signal.SIGUSR1)
+        until(partial(reached, told), "the signal")
+    os.kill(child.pid, signal.SIGUSR2)  # when this has arrived, the others would have, too
+    until(lambda: int(signal.SIGUSR2) in counts(bench.place, "program"), "the next signal")
+    (bench.place / "stop").touch()
+    assert child.wait(30) == 5
+    assert counts(bench.place, "program") == {int(signal.SIGUSR1): 2, int(signal.SIGUSR2): 1}
 
 
 @pytest.mark.parametrize("early", [0.0, 0.02, 0.05, 0.1])

@@ -39,6 +39,9 @@ ONE, GROUP, EVERYBODY = "one", "group", "everybody"
 # Seconds within which who sends a signal to many has sent it to all of them.
 _SENDING = 0.05
 _LOOK = 0.002
+# Seconds for which a signal to everybody is not taken for another one when it comes again. What is pending is
+# pending once, and witnesses that are put in place meanwhile have not seen it.
+_AGAIN = 0.5
 # Seconds for which a program may take to handle a signal that came before it was there.
 _BEGINNING = 1.0
 _CATS = ("/bin/cat", "/usr/bin/cat")
@@ -51,6 +54,7 @@ class Witnesses:
         # Both read from this pipe for as long as this process holds its other end.
         self._read, self._held = os.pipe2(os.O_CLOEXEC)
         self._near = self._far = 0
+        self._everybody: dict[int, float] = {}  # when each signal was sent to everybody last
         self._begin()
 
     def _begin(self) -> None:
@@ -67,9 +71,11 @@ class Witnesses:
 
     def reach(self, signums: Iterable[int]) -> dict[int, str]:
         """Return for whom signals were meant that this process has been sent just now."""
-        found: dict[int, str] = {}
-        wanted = set(signums)
-        deadline = time.monotonic() + _SENDING
+        wanted, began = set(signums), time.monotonic()
+        found = {
+            signum: EVERYBODY for signum in wanted if began - self._everybody.get(signum, -_AGAIN) < _AGAIN
+        }
+        deadline = began + _SENDING
         while set(found) != wanted:
             far = _pending(self._far)
             found |= {signum: EVERYBODY for signum in wanted if far >> (signum - 1) & 1}
@@ -80,6 +86,9 @@ class Witnesses:
                 }
                 break
             time.sleep(_LOOK)
+        self._everybody |= dict.fromkeys(
+            (signum for signum, reach in found.items() if reach == EVERYBODY), time.monotonic()
+        )
         self._renew()
         return found
 

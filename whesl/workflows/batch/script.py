@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def parse_script(text: str, path: Path) -> Script:
     nodes = re.match(r"\d+", header.get("nodes") or "")
     return Script(
         path=str(path),
-        step=(header.get("job-name") or path.stem).replace(" ", "_").replace("/", "_"),
+        step=_named(header.get("job-name") or path.stem),
         nodes=max(1, int(nodes.group())) if nodes else 1,
         chdir=header.get("chdir") or "",
         # Flux shows a script no numbers of the whole job that spare nodes would change.
@@ -94,6 +95,13 @@ def parse_script(text: str, path: Path) -> Script:
         outlives=header.get("no-kill", "off") != "off",
         array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
     )
+
+
+def _named(name: str) -> str:
+    r"""Return a step's name: without blanks, and bytes that are not UTF-8 written as ``_xe9``."""
+    written = os.fsencode(name).decode(errors="backslashreplace")
+    kept = name if written == name else written.replace("\\", "_")
+    return kept.replace(" ", "_").replace("/", "_")
 
 
 def missing_directories(script: Script, submitted_from: Path) -> tuple[str, ...]:
