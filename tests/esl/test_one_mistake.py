@@ -34,6 +34,7 @@ EXCEPTION RECOVERY STEP LOST JOB FILESYSTEM.REPLACE
 """
 TEXTS = [WHOLE, *(EXAMPLES[name] for name in PRINTED)]
 OTHERS = ("LOST", "JOB", "12", '"t"', ",", "]", "{}", "stdout", "EXCEPTION", "/a/b.c", '"', "{", "\n")
+THIRD = 3  # each place gets every third of them, and the two places behind it get the others
 COSTLY = ("replaced", "inserted")  # there are many words to put in
 MUTATIONS = ("deleted", "swapped", "misspelled", "case", "unquoted", "half a quote", *COSTLY)
 
@@ -44,8 +45,9 @@ def tokens(text: str) -> list[tuple[int, int, str]]:
 
 def mutated(text: str, kind: str) -> Iterator[str]:
     """Yield a specification with each of its tokens changed in one way."""
-    for (start, end, word), (after, after_end, other) in itertools.pairwise(tokens(text)):
+    for at, ((start, end, word), (after, after_end, other)) in enumerate(itertools.pairwise(tokens(text))):
         before, rest = text[:start], text[end:]
+        some = OTHERS[at % THIRD :: THIRD]
         if kind == "deleted":
             yield f"{before} {rest}"
         elif kind == "swapped" and "\n" not in (word, other):
@@ -61,9 +63,9 @@ def mutated(text: str, kind: str) -> Iterator[str]:
             yield before + word[:-1] + rest
             yield before + word[1:] + rest
         elif kind == "replaced":
-            yield from (f"{before} {put} {rest}" for put in OTHERS if put != word)
+            yield from (f"{before} {put} {rest}" for put in some if put != word)
         elif kind == "inserted":
-            yield from (f"{before} {put} {text[start:]}" for put in OTHERS)
+            yield from (f"{before} {put} {text[start:]}" for put in some)
 
 
 def findings(text: str) -> tuple[Diagnostic, ...]:

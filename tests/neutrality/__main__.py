@@ -8,7 +8,7 @@ import time
 from fnmatch import fnmatchcase
 
 from tests.neutrality import sites
-from tests.neutrality.cases import NAMED, brief, generated, smaller
+from tests.neutrality.cases import NAMED, brief, generated, smaller, spread
 from tests.neutrality.judging import verdict
 from tests.neutrality.known import KNOWN
 from tests.neutrality.records import CONTROL, WAYS, Case, Way
@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--only", default="*", help="cases, as a glob")
     parser.add_argument("--ways", default="*", help="ways, as a glob")
     parser.add_argument("--brief", action="store_true", help="the part that make test runs")
+    parser.add_argument("--each-way", action="store_true", help="each case in all ways, not in three of them")
     parser.add_argument("--seed", type=int, default=1, help="of generated combinations")
     parser.add_argument("--count", type=int, default=0, help="how many combinations are generated")
     parser.add_argument("--control", action="store_true", help="compare plain runs with plain ones")
@@ -35,10 +36,13 @@ def main() -> int:
         print(page(), end="")
         return 0
     ways = [CONTROL] if chosen.control else [way for way in WAYS if fnmatchcase(way.name, chosen.ways)]
-    parts = {way: brief().get(way.name, ()) if chosen.brief else NAMED for way in ways}
-    pairs = [
-        (case, way) for way, cases in parts.items() for case in cases if fnmatchcase(case.name, chosen.only)
-    ]
+    if chosen.brief:
+        pairs = [(case, way) for way in ways for case in brief().get(way.name, ())]
+    elif chosen.each_way:
+        pairs = [(case, way) for way in ways for case in NAMED]
+    else:
+        pairs = spread(NAMED, ways)
+    pairs = [(case, way) for case, way in pairs if fnmatchcase(case.name, chosen.only)]
     pairs += [(case, way) for way in ways for case in generated(chosen.seed, chosen.count)]
     began = time.monotonic()
     with sites.SITES[chosen.manager](chosen.nodes) as site:

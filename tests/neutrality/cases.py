@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from tests.neutrality.composing import features_of, fits
 from tests.neutrality.options import CALLS, EACH, EXITS_AS_INDEX, FLUX_OPTIONS, HET_RANKS, OPTIONS, RANKS
 from tests.neutrality.outside import OUTSIDE
-from tests.neutrality.records import Case, Feature, Kind
+from tests.neutrality.records import Case, Feature, Kind, Way
 from tests.neutrality.scripts import BODIES, ENDS, INTERPRETERS
 
 FEATURES = {
@@ -122,6 +122,14 @@ def brief() -> dict[str, tuple[Case, ...]]:
         way: tuple(Case(name="+".join(names), features=names) for names in cases)
         for way, cases in _BRIEF.items()
     }
+
+
+def spread(cases: Sequence[Case], ways: Sequence[Way]) -> list[tuple[Case, Way]]:
+    """Return each case in the two ways that most people take, and in one of the others, in turn."""
+    main = [way for way in ways if way.name in ("run", "exec")]
+    others = [way for way in ways if way not in main]
+    turn = [[*main, *others[at % max(len(others), 1) :][:1]] for at in range(len(cases))]
+    return [(case, way) for case, chosen in zip(cases, turn, strict=True) for way in chosen]
 
 
 def smaller(case: Case) -> tuple[Case, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.neutrality import progress
-from tests.neutrality.cases import FEATURES, NAMED, brief, generated, smaller
+from tests.neutrality.cases import FEATURES, NAMED, brief, generated, smaller, spread
 from tests.neutrality.comparing import Known, defects, differences, mended, shown, unknown
 from tests.neutrality.composing import RULES, features_of, fits, job_of
 from tests.neutrality.observing import Places, fields, labels, outcome
@@ -27,6 +27,13 @@ def test_each_feature_is_in_a_case_and_each_case_can_be_written() -> None:
     for case in (*NAMED, *(case for cases in brief().values() for case in cases)):
         assert fits(features_of(case, FEATURES)), case
     assert set(brief()) <= {way.name for way in WAYS}
+
+
+def test_each_case_is_run_in_both_main_ways_and_the_others_take_turns() -> None:
+    pairs = spread(NAMED, WAYS)
+    assert len(pairs) == 3 * len(NAMED) == len({(case.name, way.name) for case, way in pairs})
+    assert {way.name for _, way in pairs} == {way.name for way in WAYS}
+    assert [way.name for _, way in spread(NAMED[:2], WAYS[:1])] == ["run", "run"]
 
 
 def test_the_same_seed_gives_the_same_combinations() -> None:
