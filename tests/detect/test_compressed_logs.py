@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import lz4.frame
+import lz4.frame  # type: ignore[import-untyped] # it ships no types
 import pytest
 import zstandard
 

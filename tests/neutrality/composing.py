@@ -108,7 +108,9 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", m
         words = b"".join(b" " + _quoted(argument) for argument in arguments)
         # Signals reach all processes of a job in any order: a shell in between would decide by chance.
         start = b"exec " if any(feature.acts for feature in features) else b""
-        text = start + (call + b" " if call else b"") + b"./app" + words
+        # Bash's exec makes a whole path of a relative one, and no other command does.
+        app = b'"$PWD/app"' if start else b"./app"
+        text = start + (call + b" " if call else b"") + app + words
         script = text if wrap else b"#!/bin/bash\n" + lines + text + b"\n"
         arguments = ()
     return Job(

@@ -61,7 +61,7 @@ def test_only_the_call_differs_between_the_scripts_around_a_command() -> None:
     wrapped = job_of(case, FEATURES, WAYS[3], b"whesl exec --")
     assert wrapped.script.replace(b"whesl exec -- ", b"") == plain.script
     assert wrapped.files == plain.files
-    assert plain.script.splitlines()[-1] == b"exec ./app 'one' 'two words' '' 'it'\\''s' '-x' '--'"
+    assert plain.script.splitlines()[-1] == b"exec \"$PWD/app\" 'one' 'two words' '' 'it'\\''s' '-x' '--'"
 
 
 def test_a_job_without_a_script_has_its_options_in_the_call() -> None:
