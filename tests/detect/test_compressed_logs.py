@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import lz4.frame  # type: ignore[import-untyped] # it ships no types
+import lz4.frame
 import pytest
 import zstandard
 
