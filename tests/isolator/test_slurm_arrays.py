@@ -77,3 +77,46 @@ def test_an_element_that_is_lost_before_it_registers_runs_again_once(
         assert sorted(said("ended")) == ["1.0 ended", "2.1 ended"]
     finally:
         whesl("coordinator", "stop")
+
+
+SHARED_RULES = """\
+DECLARE ENTITY WMS, JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE EXCEPTION CRASH JOB_LEVEL JOB [*]
+EXCEPTION DETECTION CRASH LOG "solver failed" stdout
+EXCEPTION RECOVERY STEP CRASH JOB JOB.REPLACE
+"""
+SHARED_SCRIPT = """\
+#!/bin/bash
+export WHESL_HOME={home}
+{python} -m whesl exec -e {rules} --step "app-$SLURM_ARRAY_TASK_ID" -- bash -c '
+own="$SLURM_ARRAY_TASK_ID.$WHESL_RESTART_COUNT"
+for line in 1 2 3 4 5 6 7 8 9 10; do echo "$own line $line"; sleep 0.3; done
+[ "$own" != 1.0 ] || {{ echo "solver failed"; sleep 600; }}'
+"""
+
+
+def test_elements_that_print_to_one_file_are_judged_by_their_own_lines(
+    slurm_bed: Callable[..., SlurmBed], tmp_path: Path
+) -> None:
+    bed = slurm_bed(nodes=2)
+    home, out, rules = tmp_path / "home", tmp_path / "all.out", tmp_path / "rules.esl"
+    home.mkdir(mode=0o700)
+    rules.write_text(SHARED_RULES)
+    script = SHARED_SCRIPT.format(home=home, python=sys.executable, rules=rules)
+    bed.submit(script, "--array=1-2", "-N1", "--exclusive", f"--output={out}", "--open-mode=append")
+    tasks = home / "tasks" / "exec"
+
+    def ended() -> bool:
+        return all((tasks / f"app-{number}" / "result.json").exists() for number in (1, 2))
+
+    bed.wait_for(ended, "both elements")
+    bed.wait_for(lambda: out.read_text().count(" line 10\n") == 3, "the last of the output")
+    lines = out.read_text().splitlines()
+    for attempt in ("1.0", "1.1", "2.0"):
+        own = [line.split()[-1] for line in lines if line.startswith(f"{attempt} ")]
+        assert own == [str(number) for number in range(1, 11)]
+    assert lines.count("solver failed") == 1
+    summaries = [(tasks / f"app-{number}" / "summary").read_text() for number in (1, 2)]
+    assert ["raised CRASH" in each for each in summaries] == [True, False]
