@@ -109,6 +109,19 @@ def test_scripts_that_share_a_directory_share_a_file(place: Path, capsys: pytest
     assert (found.code, "a and b run in one directory" in found.message) == ("ESL082", True)
 
 
+@pytest.mark.parametrize("traced", ["set -x", "set -eux", "set -o xtrace", ""])
+def test_a_pattern_in_a_traced_command(place: Path, capsys: pytest.CaptureFixture[str], traced: str) -> None:
+    """The restarted script printed it again, before anything ran, and was ended for it."""
+    (place / "run.sh").write_text(f"#!/bin/bash\n#SBATCH -N 1\n{traced}\nsrun ./app --on-error=retry\n")
+    options = ("--workflow", place / "run.sh")
+    rule = f'{DETECT}LOG "on-error=retry" output\n{RECOVER}JOB JOB.REPLACE'
+    found = check(place, capsys, rule, *options)
+    assert [each["code"] for each in found] == (["ESL083"] if traced else [])
+    assert check(place, capsys, rule.replace("retry", "none"), *options) == []
+    # What is read from a file is not what the shell prints.
+    assert check(place, capsys, rule.replace("output", 'file "app.log"'), *options) == []
+
+
 def test_nodes_without_a_spare(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "run.sh").write_text(SCRIPT)
     rule = f"{DETECT}NODE DOWN\n{RECOVER}JOB NODE.REPLACE"

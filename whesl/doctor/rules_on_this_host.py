@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from whesl.esl.detections.base import Span, Stream
+from whesl.esl.detections.base import Reads, Span, Stream
 from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
+from whesl.esl.language.pattern_checks import found_in
 from whesl.esl.path_expansion import expanded, expanded_path, path_arguments, varies
 from whesl.esl.rules_file import located
 from whesl.esl.spec import ExceptionSpec, Operation, ResourceKind, Spec
@@ -17,6 +19,8 @@ from whesl.operations.custom_handlers import command_of
 from whesl.operations.plan import RecoveryError
 from whesl.workflows.port import needs_spares
 
+# A shell that prints each command before it runs it.
+_TRACED = re.compile(r"^\s*set\s+(?:-\w*x|-o\s+xtrace)|^#!.*\s-\w*x", re.MULTILINE)
 _GLOB = frozenset("*?[")
 _MOST_NAMES = 1000  # of a directory, among which a name like a missing one is looked for
 
@@ -32,6 +36,7 @@ class Surroundings:
         workspace: where relative paths begin; None for the directories of the workflow's tasks.
         spares: how many spare nodes each job of the workflow will have, None when that is not known.
         environment: in which variables are looked for.
+        commands: the texts of the workflow's scripts, or of its study.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class Surroundings:
         workspace: Path | None,
         spares: int | None,
         environment: Mapping[str, str],
+        commands: str = "",
     ) -> None:
         self._spec = spec
         self._file = file
@@ -51,6 +57,8 @@ class Surroundings:
         self._workspace = workspace
         self._spares = spares
         self._environment = environment
+        traced = commands.split("\n") if _TRACED.search(commands) else []
+        self._printed = [f"+ {line.strip()}" for line in traced if not line.lstrip().startswith("#")]
 
     def findings(self) -> list[Diagnostic]:
         """Return what does not fit, a warning each."""
@@ -91,11 +99,22 @@ class Surroundings:
                 path = reads.source.path
                 yield from self._file_missing(path, tasks, detection.span)
                 yield from self._file_shared(path, tasks, detection.span)
+            if reads is not None and reads.source.stream is not Stream.FILE:
+                yield from self._traced(reads, detection.span)
             place = self._expanded(measured[0]) if measured is not None else None
             if measured is not None and place and place.startswith("/") and not os.path.lexists(place):
                 message = f"there is no {place} here: nothing is measured"
                 hint = "write a directory on the file system that is meant"
                 yield self._finding("ESL081", message, hint, detection.span, measured[0])
+
+    def _traced(self, reads: Reads, span: Span) -> Iterator[Diagnostic]:
+        """Find patterns in a script's own lines, which its shell prints before it runs them."""
+        for pattern in reads.patterns:
+            line = next((line for line in self._printed if found_in(pattern, line)), None)
+            if line is not None:
+                message = f"the script's shell prints this pattern itself (set -x): {line[:80]!r}"
+                hint = "write what only the fault prints, or leave set -x out"
+                yield self._finding("ESL083", message, hint, span, pattern.text)
 
     def _file_missing(self, path: str, tasks: Sequence[Task], span: Span) -> Iterator[Diagnostic]:
         place = self._expanded(path)

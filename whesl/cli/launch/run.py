@@ -43,7 +43,8 @@ from whesl.wire import keys
 from whesl.wire.client import request
 from whesl.wire.messages import RegisterWorkflow
 from whesl.workflows import prepare
-from whesl.workflows.port import RemovesOlderRun, Running, WorkflowManager
+from whesl.workflows.batch.script import split_source
+from whesl.workflows.port import RemovesOlderRun, Running, WorkflowManager, text_of
 from whesl.workflows.private_cluster import local_cluster
 
 _REPLY = 30.0  # seconds for the coordinator to write a workflow down
@@ -146,7 +147,8 @@ def run(
     result = esl.checked(rules, first)
     assert result.spec is not None
     spec = located(result.spec, rules.absolute().parent)
-    here = Surroundings(result.spec, rules, result.texts, first, None, spares, os.environ)
+    commands = "\n".join(text_of(Path(split_source(source).path)) for source in sources)
+    here = Surroundings(result.spec, rules, result.texts, first, None, spares, os.environ, commands)
     warnings = brief(str(rules), (*result.diagnostics, *here.findings()))
     _may_overwrite(first, manager, yes)
     name = rjms or default_manager(os.environ)

@@ -69,7 +69,7 @@ def check(
     # All files are read before any is reported on, so that a wrong name is not lost between findings.
     contents = [(file, esl.read_file(file)) for file in files]
     results = [
-        _with_surroundings(esl.parse(content, str(file), workflow), file, workflow, workspace, spares)
+        _with_surroundings(esl.parse(content, str(file), workflow), file, workflow, workspace, spares, study)
         for file, content in contents
     ]
     wrong: list[dict[str, str | int]] = []
@@ -105,14 +105,21 @@ def check(
 
 
 def _with_surroundings(
-    result: Result, file: Path, workflow: Workflow | None, workspace: Path | None, spares: int | None
+    result: Result,
+    file: Path,
+    workflow: Workflow | None,
+    workspace: Path | None,
+    spares: int | None,
+    study: Path | None,
 ) -> Result:
     """Add warnings of what does not fit this host: else the first failure would find out."""
     from whesl.doctor.rules_on_this_host import Surroundings
+    from whesl.workflows.port import text_of
 
     if result.spec is None:
         return result
-    here = Surroundings(result.spec, file, result.texts, workflow, workspace, spares, os.environ)
+    commands = text_of(study) if study is not None else ""
+    here = Surroundings(result.spec, file, result.texts, workflow, workspace, spares, os.environ, commands)
     return msgspec.structs.replace(result, diagnostics=(*result.diagnostics, *here.findings()))
 
 
