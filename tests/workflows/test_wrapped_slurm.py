@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import mentioning, send, words
 from tests.waiting import until
 from tests.workflows.test_run_coupled import HEAD as COUPLED
 from tests.workflows.test_run_coupled import RESTARTED, commands
@@ -158,13 +160,18 @@ def test_a_coupled_task_in_a_job_of_its_own_is_restarted_with_the_other(desk: De
 
 
 def test_no_task_recovers_in_a_job_that_has_ended(desk: Desk) -> None:
-    """All of the job was killed at once, its isolator too, while the task waited for its next attempt."""
+    """Its batch shell and its isolator were killed at once, while the task waited for its next attempt."""
     (desk.place / "rules.esl").write_text(WAITING)
     run = desk.run("waits.sh", "#!/bin/bash\n#SBATCH --nodes=1 --output=waits.out\necho crashed; exit 1\n")
     until(lambda: "decided" in desk.call(WHESL, "events", "--json"), "the recovery", 60.0)
-    desk.call("scancel", "--full", "--signal=KILL", job_of(desk, "waits.sh"))
+    ends = ("isolator/launch/keeper.py", "whesl.isolator")
+    ours = [each for each in mentioning(str(desk.place)) if any(w.endswith(ends) for w in words(each))]
+    assert len(ours) == 2, ours
+    for signum in (signal.SIGSTOP, signal.SIGKILL):  # neither sees the other one's end
+        for each in ours:
+            send(each, signum)
     output, _ = run.communicate(timeout=120)
     assert run.returncode != 0, output
     report = json.loads(desk.call(WHESL, "report", "--json"))
     assert [task["state"] for task in report["tasks"]] == ["failed"], output
-    assert "recovering" not in output.splitlines()[-1]
+    assert "recovering" not in output
