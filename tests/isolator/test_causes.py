@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +98,19 @@ def test_a_site_has_the_shipped_policy_observe_first(bench: Bench) -> None:
     assert bench.run(*script, options=("-e", "default"))[0] == 1
     (observed,) = [data for kind, data in bench.records() if kind == "observed"]
     assert observed["exception"] == "DEFAULT_BAD_GPU"
+
+
+def test_why_and_report_know_a_task_by_its_name(bench: Bench) -> None:
+    def whesl(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "whesl", *words]
+        return subprocess.run(
+            command, env=bench.environment, cwd=bench.place, capture_output=True, text=True, check=False
+        )
+
+    script = bench.script(f'echo "{BUSY_GPU}" >&2\nexit 1\n')
+    assert whesl("exec", "--no-coordinator", "--name", "app", "--", *script).returncode == 1
+    why = whesl("why", "exec/app", "--json")
+    assert (why.returncode, json.loads(why.stdout)["cause"]["class"]) == (1, "gpu-hardware")
+    report = json.loads(whesl("report", "exec", "--json").stdout)
+    assert report["tasks"][0]["runs"][0]["cause"]["cause"] == "gpu-hardware"
+    assert "cause: gpu-hardware: " in whesl("report", "exec").stdout

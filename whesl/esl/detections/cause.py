@@ -45,7 +45,7 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
         return f"the job fails, and its output says that the cause is {named}{sure}"
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
-        return ""
+        return "what the job died of: `whesl why LOG` says it"
 
     def detector(self, exception: str, node: str) -> Detector:
         return _Causes(exception, node, self)
