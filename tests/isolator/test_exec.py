@@ -422,7 +422,7 @@ def test_observe_mode_reports_and_touches_nothing(bench: Bench) -> None:
     kinds = bench.kinds()
     assert "observed" in kinds
     assert not {"decided", "fenced", "relaunched"} & set(kinds)
-    assert "(only observed: CRASH; the last line: " in (bench.directory.path / "summary").read_text()
+    assert "(only observed: CRASH; it died of " in (bench.directory.path / "summary").read_text()
 
 
 def test_a_task_s_times_begin_with_its_program(bench: Bench) -> None:
