@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ import pytest
 from pyarrow import parquet
 
 from whesl.lab.results import result_writers
-from whesl.lab.results.atomic_write import whole, write_text
 from whesl.lab.results.table_and_figure import Table
 from whesl.model.errors import WheslError
+from whesl.model.files.whole_file import whole, write_text
 
 
 def test_jobs_are_written_with_their_nodes(tmp_path: Path) -> None:
@@ -87,3 +88,21 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WheslError, match=r"Not a directory|File exists"):
         write_text(tmp_path / "file" / "summary.json", "x")
+
+
+def test_a_device_or_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    """``--json-summary /dev/null`` put a regular file in the place of the device, for all programs."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, "all of it")
+        assert os.read(reader, 100) == b"all of it"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    link = tmp_path / "link"
+    link.symlink_to("/dev/null")
+    write_text(link, "nothing")
+    assert link.is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]

@@ -21,8 +21,8 @@ from tests.isolator.bench import HEAD
 from tests.operations.trees import Bed, contents
 from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, result_of, run_as, start_as
 from whesl.isolator.observe import attempt_output_destination
+from whesl.model.files.untrusted_path import planted
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.model.untrusted_path import planted
 from whesl.operations.plan import RecoveryError
 from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
 

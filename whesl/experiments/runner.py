@@ -16,11 +16,11 @@ from whesl.experiments import registry
 from whesl.experiments.registry import Finding, Report
 from whesl.lab import processes
 from whesl.lab.progress_interface import Progress, Silent
-from whesl.lab.results.atomic_write import write_text
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.result_writers import as_json, plain, write_table
 from whesl.lab.results.table_and_figure import Figure, Table
 from whesl.model.errors import WheslError
+from whesl.model.files.whole_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

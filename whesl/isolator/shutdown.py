@@ -24,6 +24,7 @@ from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import JournalError
 from whesl.model import file_retry
 from whesl.model.errors import WheslError
+from whesl.model.files.whole_file import write_bytes
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
 from whesl.records.isolator import AnyRecord, StepDone
@@ -71,8 +72,8 @@ def summarise(
         said = task_summary.summarise(job.setup.task, list(told()), state.ended, notes, unwatched)
         file_retry.replace(directory.summary, task_summary.text(said).encode())
         if job.json_summary:
-            file_retry.replace(Path(job.json_summary), msgspec.json.encode(said))
-    except (OSError, JournalError) as error:
+            write_bytes(Path(job.json_summary), msgspec.json.encode(said))
+    except (OSError, JournalError, WheslError) as error:
         LOG.warning("the summary could not be written: %s", error)
         return ""
     except Exception:  # whatever it was, the task's end is told without it

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from whesl.model.errors import WheslError
+from whesl.model.files.whole_file import write_bytes
 from whesl.predict.failure_history import History
 from whesl.predict.features import COLUMNS
 from whesl.predict.given_accuracy import Given
@@ -80,16 +80,7 @@ def write(path: Path, meta: dict[str, Any], arrays: Arrays) -> None:
     text = json.dumps(meta | {"version": VERSION}, allow_nan=False).encode()
     whole = io.BytesIO()
     np.savez_compressed(whole, allow_pickle=False, meta=np.frombuffer(text, dtype=np.uint8), **arrays)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("xb") as file:
-            file.write(whole.getbuffer())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise WheslError(f"cannot write {path}: {error.strerror or error}") from error
+    write_bytes(path, whole.getvalue())
 
 
 def read(

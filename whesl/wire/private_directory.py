@@ -12,7 +12,7 @@ import stat
 from whesl.model import file_retry
 from whesl.model import home as places
 from whesl.model.errors import WheslError
-from whesl.model.untrusted_path import planted
+from whesl.model.files.untrusted_path import planted
 
 _PRIVATE = 0o700
 

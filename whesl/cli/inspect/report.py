@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from whesl.cli.broken_pipe import Screen
 from whesl.cli.options import FILE
 from whesl.client import workflow_list
 from whesl.model.errors import UsageError
+from whesl.model.files.whole_file import write_text
 from whesl.model.printable import visible
 from whesl.report import text_report
 from whesl.report.collection import Gathered, gather, known_workflows, latest
@@ -150,12 +150,5 @@ def _write(path: Path, text: str) -> None:
     if path == _PRINT:
         click.echo(text, nl=False)
         return
-    # Beside it first: who looks at the old page until then sees the old page, whole.
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    write_text(path, text)
     click.echo(f"written: {path}", err=True)

@@ -18,8 +18,8 @@ from whesl.cloud.core.stage_speed import paces
 from whesl.experiments.cloud import background_jobs, simulate, workload
 from whesl.experiments.cloud.simulate import Case
 from whesl.lab import processes
-from whesl.lab.results.atomic_write import write_text
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.files.whole_file import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,9 +20,9 @@ from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model import decode_errors, file_retry
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines
+from whesl.model.files.untrusted_path import planted
 from whesl.model.pathmap import PathMap
 from whesl.model.printable import visible
-from whesl.model.untrusted_path import planted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

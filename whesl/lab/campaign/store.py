@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl import __version__
-from whesl.lab.results.atomic_write import write_text
 from whesl.lab.results.result_writers import as_json
+from whesl.model.files.whole_file import write_text
 
 if TYPE_CHECKING:
     from pathlib import Path

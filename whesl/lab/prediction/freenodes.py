@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whesl.lab.results.atomic_write import whole
 from whesl.model.errors import UsageError
+from whesl.model.files.whole_file import whole
 from whesl.predict.freenodes import conformal, features, forecast, forecast_ensemble, published_predictor
 from whesl.predict.freenodes.job_history import DAY, HOUR
 from whesl.predict.freenodes.rollforward import HOURS

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from whesl.model.untrusted_path import planted
+from whesl.model.files.untrusted_path import planted
 from whesl.operations.plan import RecoveryError
 from whesl.operations.relocation.mirror_plan import Entry, Kind, Rel, kind_of
 

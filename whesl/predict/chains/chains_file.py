@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from whesl.model import toml
-from whesl.model.errors import UsageError, WheslError
+from whesl.model.errors import UsageError
+from whesl.model.files.whole_file import write_text
 from whesl.predict.chains import template
 
 if TYPE_CHECKING:
@@ -143,16 +143,7 @@ def save(chains: Sequence[Chain], path: Path, comment: str = "") -> None:
     Raises:
         WheslError: it cannot be written.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("x", encoding="utf-8") as file:
-            file.write(text_of(chains, comment))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise WheslError(f"cannot write {path}: {error.strerror or error}") from error
+    write_text(path, text_of(chains, comment))
 
 
 def _quoted(text: str) -> str:
