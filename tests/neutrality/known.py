@@ -28,10 +28,4 @@ KNOWN: tuple[Known, ...] = (
         reason="TERM is told twice at times, as two signals that come one after the other",
         sometimes=True,
     ),
-    Known(
-        cases=("*arguments-bytes*",),
-        ways=("exec*", "observe*"),
-        aspects=("*",),
-        reason="an argument that is not UTF-8 ends with a traceback",
-    ),
 )

@@ -14,6 +14,7 @@ from whesl.isolator.launch import attempt_runner
 from whesl.isolator.task.taskdir import Job
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
+from whesl.model.files.other_bytes import meant, original
 from whesl.model.pathmap import PathMap
 
 # Where software is looked up. What a moved file system has to receive is written, not looked up; with
@@ -112,12 +113,13 @@ def compose(
         lost=tuple(dict.fromkeys((*nodes.lost, *lingering))),
         hosts=places.hosts,
         reconfigure=places.reconfigure,
-        workdir=workdir,
+        workdir=meant(workdir),
     )
     if places.shims:
         flux = "FLUX_URI" in environment
         environment |= attempt_runner.with_shims(environment.get("PATH"), places.shims, flux=flux)
     command = attempt_runner.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
+    command = tuple(map(original, command))
     return Launch(command=command, environment=environment, workdir=workdir, script=mapped)
 
 

@@ -26,6 +26,7 @@ from whesl.locking import takeover_lock
 from whesl.model import file_retry
 from whesl.model import home as places
 from whesl.model.errors import WheslError
+from whesl.model.files.other_bytes import original
 from whesl.rjms import allocation_from_environment, manager_table
 from whesl.wire.private_directory import make_private
 
@@ -242,7 +243,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     file_retry.replace(f"{place}/claim", setup["claim"].encode())
     file_retry.replace(f"{place}/status", program_runner.STATUS_PENDING)
     return attempt_runner.start(
-        attempt_runner.with_checkpoints(job["command"], job["checkpoints"]),
+        attempt_runner.with_checkpoints(tuple(map(original, job["command"])), job["checkpoints"]),
         status=f"{place}/status",
         stdin=job["stdin"],
         stdin_offset=job["stdin_offset"],

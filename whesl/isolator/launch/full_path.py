@@ -25,6 +25,7 @@ from whesl.locking.takeover_lock import HeldError, Owner
 from whesl.model import decode_errors, file_retry
 from whesl.model import home as places
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.files.other_bytes import carried, reachable
 from whesl.rjms import current_allocation, manager_table, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
 from whesl.wire.keys import home
@@ -236,8 +237,8 @@ def _refuse_another(old: Job | None, request: Request, task: str, what: str) -> 
     content = setup_json.script_content(request.script) if request.script is not None else b""
     same = old is not None and (
         (old.command, 0) if request.script is None else (old.command[old.script + 1 :], old.checksum)
-    ) == (request.command, setup_json.checksum(content))
-    if old is None or not same or old.workdir != str(Path.cwd()):
+    ) == (tuple(map(carried, request.command)), setup_json.checksum(content))
+    if old is None or not same or old.workdir != reachable(str(Path.cwd())):
         raise UsageError(
             f"a task {task} {what}, with another command or in another directory",
             hint="give each task a name of its own: --instance NAME, or another --step",

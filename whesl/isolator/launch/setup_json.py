@@ -20,6 +20,7 @@ from whesl.locking import procfs
 from whesl.locking.job_leader_identity import leader
 from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
+from whesl.model.files.other_bytes import carried, reachable
 from whesl.rjms import cluster_environment, manager_table
 from whesl.rjms.granted_spares_and_requeue import requeue_allowed, spares_granted
 from whesl.rjms.wrapped_script import KEEPS
@@ -72,7 +73,12 @@ class Request(SimpleNamespace):
 
 
 def absolute(path: str) -> str:
-    """Return a path as ``pathlib`` makes it absolute: what a link's name means stays (``..``)."""
+    """Return a path as ``pathlib`` makes it absolute, in a form that records can carry."""
+    return reachable(_absolute(path))
+
+
+def _absolute(path: str) -> str:
+    """Return a path that is absolute: what a link's name means stays (``..``)."""
     whole = path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109
     return "/" + "/".join(part for part in whole.split("/") if part not in ("", "."))
 
@@ -117,7 +123,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
             "id": f"{workflow}/{name}",
             "step": step,
             "instance": request.instance,
-            "workspace": request.workspace or os.getcwd(),  # noqa: PTH109
+            "workspace": request.workspace or reachable(os.getcwd()),  # noqa: PTH109
             "nodes": len(given.nodes),
             "spares": spares,
         },
@@ -148,7 +154,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
 
 def _step_name(request: Request) -> str:
     program = "script" if request.script == "-" else request.script or request.command[0]
-    name = program.rstrip("/").rpartition("/")[2]
+    name = program.rstrip("/").rpartition("/")[2].encode(errors="replace").decode()
     if name in ("", ".", ".."):
         name = "program"
     # Not the process's number: hosts, and containers of one host, give the same one in the same second.
@@ -239,7 +245,7 @@ def _regular(descriptor: int) -> str:
     except OSError:
         return ""
     same = (again.st_dev, again.st_ino) == (status.st_dev, status.st_ino)
-    return path if same and os.access(path, os.W_OK) else ""
+    return reachable(path) if same and os.access(path, os.W_OK) else ""
 
 
 def _stdin() -> tuple[str, int]:
@@ -325,11 +331,11 @@ def job(
 
     Raises UsageError for a script that cannot be read, RefusedError for standard input.
     """
-    command, place, content = request.command, request.script_word, b""
+    command, place, content = tuple(map(carried, request.command)), request.script_word, b""
     if request.script is not None:
         content = script_content(request.script)
         words = attempt_runner.interpreter(content)
-        name = given_script(directory) if request.script == "-" else absolute(request.script)
+        name = given_script(directory) if request.script == "-" else carried(_absolute(request.script))
         command, place = (*words, name, *command), len(words)
     stdin, offset = ("/dev/null", 0) if request.script == "-" else _stdin()
     return {
@@ -338,7 +344,7 @@ def job(
         "script": place,
         "checksum": checksum(content),
         "batch": bool(request.script_word),
-        "workdir": os.getcwd(),  # noqa: PTH109
+        "workdir": reachable(os.getcwd()),  # noqa: PTH109
         "stdin": stdin,
         "stdin_offset": offset,
         **streams,
