@@ -129,17 +129,20 @@ def test_too_few_nodes_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_lost_node_is_left_out_and_a_spare_takes_its_place(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
-    """A second ``whesl ckpt run`` got no agents, and the program computed from 0, unprotected, with 0."""
+    """A second ``whesl ckpt run`` got no agents, and the program computed from 0, unprotected, with 0.
+
+    With ``srun --no-kill`` the ranks that live wait for ever, and the first attempt never ended.
+    """
     bed = slurm_bed(nodes=3)
     place = tmp_path / "run"
     (place / "home").mkdir(parents=True)
     (place / "home").chmod(0o700)
     command = f"{sys.executable} -m whesl ckpt run --name job --dir {place}/kept"
-    program = f"srun --overlap -n2 --ntasks-per-node=1 {sys.executable} {RANKS} 0 2 100000000"
+    program = f"srun --no-kill --overlap -n2 --ntasks-per-node=1 {sys.executable} {RANKS} 0 2 100000000"
     script = f"""
 cd {place}
 export WHESL_HOME={place}/home WHESL_CKPT_PATIENCE=30 PYTHONPATH={ROOT}
-{command} --attempts 3 --nodes 2 -- {program}
+{command} --attempts 3 --nodes 2 --lost 2 -- {program}
 echo "status $?"
 {command} -- {program}
 echo "second $?"
@@ -165,6 +168,7 @@ echo "second $?"
     (place / "end").touch()
     bed.wait_job(job, *ENDED, timeout=150)
     text = written(place / "out")
+    assert "n02 lost, and the program has not ended in 2 s: it is ended" in text, text
     assert "n02 is down, and not used" in text and "attempt 2 of 3 on n01, n03: srun" in text, text
     assert "status 0\n" in text and "second 0\n" in text, text
     assert text.count(f"restored step {step} of checkpoint 1") == 4, text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import secrets
 import shlex
@@ -32,6 +33,9 @@ START = 120.0  # seconds for the coordinator to listen: a file system may be bus
 AGAIN, SELDOM = 0.5, 60.0  # seconds before a process that died twice is started again, and the longest
 END = 5.0  # seconds for the coordinator and agents to end
 ASKED = 2.0  # seconds for a coordinator of the same name to answer
+LOST = 30.0  # seconds for a program to end by itself when one of its nodes is lost
+_LOOK = 5.0  # seconds between two looks for lost nodes
+_GRACE = 30.0  # seconds from SIGTERM to SIGKILL
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FORWARDED = (*ENDING, signal.SIGUSR1, signal.SIGUSR2)
 _NAMED = 8  # nodes that a line names
@@ -125,7 +129,7 @@ class Job:
         self._to_end = False  # a signal has come that ends programs
         self._silent: frozenset[str] = frozenset()  # nodes whose agent could not be heard at an attempt's end
 
-    def run(self, command: Sequence[str], attempts: int = 1, nodes: int = 0) -> int:
+    def run(self, command: Sequence[str], attempts: int = 1, nodes: int = 0, lost: float = LOST) -> int:
         """Start everything, wait for the program, and end the rest. Signals go to the program.
 
         A program that fails is started again on the nodes that live then, each time from the newest whole
@@ -135,6 +139,8 @@ class Job:
             command: the program, or what launches it.
             attempts: how often it is started at most.
             nodes: of the allocation that it uses; the others are spares. 0 for all.
+            lost: seconds after which a program is ended that has not ended by itself though one of its nodes
+                is lost (a collective waits for ever, and ``srun --no-kill`` with it); with several attempts.
 
         Returns:
             The exit status of the last attempt, as a shell tells it.
@@ -155,7 +161,7 @@ class Job:
                 used = self._used(nodes)
                 if attempts > 1:
                     self._log(f"attempt {attempt} of {attempts} on {_few(used)}: {shlex.join(command)}")
-                status = self._attempt(command, used)
+                status = self._attempt(command, used, lost if attempts > 1 else math.inf)
                 if attempts > 1:
                     self._log(f"attempt {attempt} of {attempts} ended with status {status}")
                 if status == 0 or self._to_end:
@@ -194,7 +200,7 @@ class Job:
             "WHESL_CKPT_JOB": self._name,
         }
 
-    def _attempt(self, command: Sequence[str], used: Sequence[str]) -> int:
+    def _attempt(self, command: Sequence[str], used: Sequence[str], lost: float) -> int:
         """Run the program once, with a coordinator and agents of its own; return its exit status."""
         assert self._allocation is not None
         run = secrets.token_hex(4)
@@ -224,7 +230,7 @@ class Job:
             self._agents = Kept(agents)
             self._end_early()
             with self._started(command, environment) as program:
-                self._watch(program)
+                self._watch(program, used, lost)
             status = 128 - program.returncode if program.returncode < 0 else program.returncode
             self._silent = self._end_rest(ask=status != 0)
             return status
@@ -254,6 +260,23 @@ class Job:
                 time.sleep(0.02)
         return silent
 
+    def _lost(self, used: Sequence[str]) -> tuple[str, ...]:
+        """Return the nodes whose agents are silent and that the manager calls lost, too."""
+        from whesl.ckpt import control, messages
+
+        address = rendezvous.find(self._home)
+        if address is None:
+            return ()
+        silent: frozenset[str] = frozenset()
+        with suppress(TransientError):
+            status = control.ask(address, messages.StatusAsked(), ASKED).status
+            silent = frozenset(str(node) for node in _list(status.get("silent")))
+        if not silent & set(used):
+            return ()
+        assert self._allocation is not None
+        there = living(self._allocation)
+        return tuple(node for node in used if node in silent and node not in there)
+
     def _signalled(self, number: int, _frame: object) -> None:
         """Pass a signal on. Before there is a program it is kept: what is being started has no name yet."""
         self._to_end |= number in ENDING
@@ -280,9 +303,25 @@ class Job:
             self._program.send_signal(number)
         return self._program
 
-    def _watch(self, program: subprocess.Popen[bytes]) -> None:
-        """Wait for the program; start a coordinator, or agents, that ended again."""
+    def _watch(self, program: subprocess.Popen[bytes], used: Sequence[str], lost: float) -> None:
+        """Wait for the program; start a coordinator, or agents, that ended again.
+
+        Args:
+            program: what was started.
+            used: its nodes.
+            lost: seconds after which it is ended where one of them is lost.
+        """
+        look, since = time.monotonic() + _LOOK, math.inf
         while program.poll() is None:
+            now = time.monotonic()
+            if lost < math.inf and now >= look:
+                look = now + min(_LOOK, lost)
+                gone = self._lost(used)
+                since = min(since, now) if gone else math.inf
+                if now - since >= lost:
+                    self._log(f"{_few(gone)} lost, and the program has not ended in {lost:g} s: it is ended")
+                    _end(program)
+                    return
             for kept in (self._coordinator, self._agents):
                 if kept is not None:
                     kept.look()
@@ -343,6 +382,16 @@ def _refuse_second(home: Path, name: str) -> None:
             f"a program called {name} runs already, with checkpoints in {address.directory}",
             hint="--name gives this one a name of its own",
         )
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """End a program: first by SIGTERM, which a launcher passes on to its ranks."""
+    program.terminate()
+    try:
+        program.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
 
 
 def _few(nodes: Sequence[str]) -> str:

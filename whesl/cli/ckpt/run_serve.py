@@ -119,6 +119,13 @@ def _seconds(text: str | None, what: str) -> float:
     metavar="N",
     help="Nodes of the allocation that it uses; the others are spares [all].",
 )
+@click.option(
+    "--lost",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    metavar="SECONDS",
+    help="With --attempts: how long a program may go on that has lost a node before it is ended [30].",
+)
 @click.argument("command", nargs=-1, required=True)
 def run(
     directory: Path,
@@ -126,6 +133,7 @@ def run(
     restore: str | None,
     attempts: int,
     nodes: int | None,
+    lost: float,
     command: tuple[str, ...],
     **coordinated: Any,
 ) -> None:
@@ -151,7 +159,7 @@ def run(
             serve_options += [f"--{option}"] if value is True else [f"--{option}", str(value)]
     chosen = rendezvous.name_of_job(name)
     job = job_launch.Job(serve_options, chosen, directory.absolute(), _log("checkpoints"))
-    status = job.run(command, attempts, nodes or 0)
+    status = job.run(command, attempts, nodes or 0, lost)
     raise click.exceptions.Exit(status)
 
 
