@@ -202,14 +202,10 @@ def part_from_output(directory: TaskDir, job: Job) -> None:
 
 
 def _notice(directory: TaskDir, job: Job, state: State, finish: Finish) -> str:
-    """Return in one line why a task ended with 75 or 126, where that is not its program's own status.
-
-    Else what its program died of, where its output says so.
-    """
+    """Return in one line why a task ended with 75 or 126, where that is not its program's own status."""
     own = state.exit_code == finish.code and (finish.code != EXIT_TEMPORARY or state.recovery is None)
     if finish.code not in (EXIT_TEMPORARY, EXIT_NOT_STARTED) or own:
-        died = state.cause if finish.state is TaskState.FAILED else None
-        return visible(f"whesl: {job.setup.task.id}: {died.told()}") if died is not None else ""
+        return ""
     why = " ".join(finish.reason.split())
     return visible(f"whesl: {job.setup.task.id}: exit status {finish.code}: {why}; see {directory.summary}")
 
