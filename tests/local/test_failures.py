@@ -53,7 +53,7 @@ def commands_of(bed: Bed, node: str) -> list[list[str]]:
 
 def test_a_node_dies_under_a_step(make_bed: MakeBed, tmp_path: Path) -> None:
     """The batch script lives on; a step beside the dead one starts at once; srun learns of it late."""
-    bed = make_bed(3, node_timeout=3.0)
+    bed = make_bed(3, node_timeout=8.0)
     script = """
 srun -N2 -n2 -w n01,n02 sh -c 'touch at.$SLURMD_NODENAME; sleep 300' 2>err & old=$!
 while ! test -e go; do sleep 0.05; done

@@ -98,9 +98,8 @@ _BRIEF = {
     ),
     "exec": (
         (*_TEXTS, "own-sbatch", "message-lines"), ("python", "python-facts", "python-traceback"),
-        ("ntasks-per-node", "facts", "ranks"), ("trap-several",), ("cancelled",), ("cancelled-cleans-up",),
-        ("batch-signal",), ("step-signal",), ("own-requeue-later",), ("suspended",), ("arguments-bytes", "facts"), ("call-wrap", "comment", "facts"),
-        ("dies-by-SEGV",), ("latin-1", "latin-1-file", "exit-75"), ("array-shared-output", "says"), ("node-lost",),
+        ("ntasks-per-node", "facts", "ranks"), ("cancelled",), ("cancelled-cleans-up",), ("step-signal",),
+        ("own-requeue-later",), ("arguments-bytes", "facts"), ("dies-by-SEGV",), ("latin-1", "latin-1-file", "exit-75"), ("array-shared-output", "says"), ("node-lost",),
     ),
     "observe-nodes": ((*_TEXTS,), ("ntasks-per-node", "ranks"), ("own-requeue",), ("node-lost",)),
 }  # fmt: skip
@@ -110,7 +109,7 @@ _BRIEF = {
 LOCAL = tuple(
     Case(name="+".join(names), features=names)
     for names in (
-        ("ntasks-per-node", "facts", "where", "says", "standard-input", "line-numbers", "own-sbatch", "ranks", "exit-3"),
+        ("ntasks-per-node", "facts", "where", "says", "standard-input", "line-numbers", "ranks", "exit-3"),
         ("trap-several",), ("cancelled-cleans-up",), ("own-requeue",),
     )
 )  # fmt: skip
