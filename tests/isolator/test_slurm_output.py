@@ -46,14 +46,14 @@ def test_the_output_of_a_plainly_submitted_job_is_kept(slurm_bed: Make, tmp_path
 
 
 def test_once_a_summary_says_that_slurm_truncates_what_it_runs_again(slurm_bed: Make, tmp_path: Path) -> None:
-    """Nobody told before a preempted job's first output was gone."""
+    """Nobody told before a preempted job's first output was gone. A task of a moment asks Slurm nothing."""
     bed = slurm_bed(nodes=1)
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
 
     def summary(name: str, option: str, header: str = "") -> str:
         command = [sys.executable, "-m", "whesl", "exec", "--no-coordinator", "--task-dir", tmp_path / name]
-        run = f"export WHESL_HOME={home}\n{shlex.join(map(str, command))} true\n"
+        run = f"export WHESL_HOME={home}\n{shlex.join(map(str, command))} sleep 2\n"
         job = bed.submit(f"#!/bin/bash\n{header}\n{run}", f"--output={tmp_path}/out", option)
         bed.wait_job(job, "COMPLETED")
         return (tmp_path / name / "summary").read_text()
