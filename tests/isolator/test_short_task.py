@@ -66,7 +66,7 @@ def test_a_signal_ends_a_task_whose_isolator_has_not_loaded(bench: Bench, checke
     until(lambda: bench.directory.owner(), "its isolator")
     child.send_signal(signal.SIGTERM)
     assert child.wait(60) == -signal.SIGTERM
-    assert bench.kinds()[-1] == "finished"
+    until(lambda: bench.kinds()[-1:] == ["finished"], "its record")
 
 
 def test_the_isolator_of_a_keeper_that_is_killed_takes_the_task_up(bench: Bench, checked: str) -> None:

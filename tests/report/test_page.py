@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.report.records import home
 from tests.report.story import HOSTILE, told
 from whesl.cli.inspect.report import report as command
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 from whesl.model.printable import visible
 from whesl.report import page
 from whesl.report.timeline import FOLD, MOST, Scale
@@ -157,7 +157,7 @@ def test_the_command_writes_files(tmp_path: Path) -> None:
     assert run.stdout.startswith("<!DOCTYPE html>")
     with pytest.raises(UsageError, match="only one"):
         CliRunner().invoke(command, ["w", "--html", "-", "--json"], env=environment, catch_exceptions=False)
-    with pytest.raises(UsageError, match="cannot write"):
+    with pytest.raises(WheslError, match="cannot write"):
         CliRunner().invoke(
-            command, ["w", "--html", str(tmp_path / "no" / "x")], env=environment, catch_exceptions=False
+            command, ["w", "--html", str(target / "x")], env=environment, catch_exceptions=False
         )
