@@ -118,7 +118,7 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", m
         files=files,
         arguments=arguments,
         environment={k: v for feature in features for k, v in feature.environment.items()},
-        # There is no header: its lines are words of the call.
+        # With --wrap there is no script: the options of a header are given on the command line.
         command=(
             *(word for line in header if wrap for word in shlex.split(os.fsdecode(line), comments=True)),
             *(word for feature in features for word in feature.command),

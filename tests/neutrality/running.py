@@ -86,7 +86,7 @@ class Run:
         self.place = site.root / f"twin-{number:05d}"
         self.log = site.root.parent / "logs" / f"{number:05d}"
         call = b"" if twin.plain else _call(site, twin.way)
-        # What wraps a command stands in the shell's words of its end.
+        # The shell names the whole command line when it tells how a command ended, the wrapping words too.
         self.around = ((f"{call.decode()} ", ""),) if call else ()
         self.job: Job = job_of(twin.case, FEATURES, twin.way, call, site.manager)
         self.acts: deque[Act] = deque(self.job.acts)

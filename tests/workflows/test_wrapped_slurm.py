@@ -167,7 +167,10 @@ def test_no_task_recovers_in_a_job_that_has_ended(desk: Desk) -> None:
     ends = ("isolator/launch/keeper.py", "whesl.isolator")
     ours = [each for each in mentioning(str(desk.place)) if any(w.endswith(ends) for w in words(each))]
     assert len(ours) == 2, ours
-    for signum in (signal.SIGSTOP, signal.SIGKILL):  # neither sees the other one's end
+    for signum in (
+        signal.SIGSTOP,
+        signal.SIGKILL,
+    ):  # stopped first: none acts on another's end
         for each in ours:
             send(each, signum)
     output, _ = run.communicate(timeout=120)

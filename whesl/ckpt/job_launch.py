@@ -250,8 +250,7 @@ class Job:
         silent: frozenset[str] = frozenset()
         with suppress(TransientError):
             if ask:
-                status = control.ask(address, messages.StatusAsked(), ASKED).status
-                silent = frozenset(str(node) for node in _list(status.get("silent")))
+                silent = _silent(address)
             control.ask(address, messages.Stop(), ASKED)
             until = time.monotonic() + END
             while time.monotonic() < until and not all(
@@ -262,15 +261,12 @@ class Job:
 
     def _lost(self, used: Sequence[str]) -> tuple[str, ...]:
         """Return the nodes whose agents are silent and that the manager calls lost, too."""
-        from whesl.ckpt import control, messages
-
         address = rendezvous.find(self._home)
         if address is None:
             return ()
         silent: frozenset[str] = frozenset()
         with suppress(TransientError):
-            status = control.ask(address, messages.StatusAsked(), ASKED).status
-            silent = frozenset(str(node) for node in _list(status.get("silent")))
+            silent = _silent(address)
         if not silent & set(used):
             return ()
         assert self._allocation is not None
@@ -320,7 +316,7 @@ class Job:
                 since = min(since, now) if gone else math.inf
                 if now - since >= lost:
                     self._log(f"{_few(gone)} lost, and the program has not ended in {lost:g} s: it is ended")
-                    _end(program)
+                    _end(program, _GRACE)
                     return
             for kept in (self._coordinator, self._agents):
                 if kept is not None:
@@ -361,12 +357,7 @@ class Kept:
         """End it, if it has not."""
         if self.ended:
             return
-        self._process.terminate()
-        try:
-            self._process.wait(END)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        _end(self._process, END)
 
 
 def _refuse_second(home: Path, name: str) -> None:
@@ -384,14 +375,22 @@ def _refuse_second(home: Path, name: str) -> None:
         )
 
 
-def _end(program: subprocess.Popen[bytes]) -> None:
-    """End a program: first by SIGTERM, which a launcher passes on to its ranks."""
-    program.terminate()
+def _end(process: subprocess.Popen[bytes], grace: float) -> None:
+    """End a process by SIGTERM, which launchers pass on to their ranks; after ``grace`` s by SIGKILL."""
+    process.terminate()
     try:
-        program.wait(_GRACE)
+        process.wait(grace)
     except subprocess.TimeoutExpired:
-        program.kill()
-        program.wait()
+        process.kill()
+        process.wait()
+
+
+def _silent(address: rendezvous.Address) -> frozenset[str]:
+    """Return the nodes whose agents are not heard. Raises TransientError where the coordinator is silent."""
+    from whesl.ckpt import control, messages
+
+    status = control.ask(address, messages.StatusAsked(), ASKED).status
+    return frozenset(str(node) for node in _list(status.get("silent")))
 
 
 def _few(nodes: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _RECORD = struct.Struct("<QQ")  # where a piece begins, and where it ends
 _BEHIND = 1 << 62  # where the locked bytes are
-_WITHIN = "WHESL_ATTEMPT_TOKEN"  # set where the task runs within another one's attempt
+_WITHIN = "WHESL_ATTEMPT_TOKEN"  # in every attempt's environment: who finds it runs in a task
 _PATIENCE = 0.5  # seconds
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
 

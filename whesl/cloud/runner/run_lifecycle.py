@@ -163,13 +163,8 @@ def carry_out(
         WheslError: a side cannot be reached at all, or nothing can be written down.
     """
     setup = setup_of(directory)
-    try:
-        lock = takeover_lock.take(str(directory / "lock"), takeover_lock.owned())
-    except takeover_lock.HeldError as error:
-        raise RefusedError(f"another process carries {directory} out: {error.message}") from None
     with contextlib.ExitStack() as leaving:
-        leaving.callback(takeover_lock.release, lock)
-        journal = leaving.enter_context(Journal(directory / "journal.db"))
+        journal = leaving.enter_context(_journal_alone(directory))
         state = fold(setup.workflow, journal.read())
         if state.ended is not None:
             return state
@@ -212,18 +207,31 @@ def clean(directory: Path) -> None:
     setup = setup_of(directory)
     if state_of(directory).ended is None:
         raise UsageError(f"the run in {directory} has not ended", hint="`whesl cloud stop` ends it")
-    try:
-        lock = takeover_lock.take(str(directory / "lock"), takeover_lock.owned())
-    except takeover_lock.HeldError as error:
-        raise RefusedError(f"another process carries {directory} out: {error.message}") from None
     with contextlib.ExitStack() as leaving:
-        leaving.callback(takeover_lock.release, lock)
-        journal = leaving.enter_context(Journal(directory / "journal.db"))
+        journal = leaving.enter_context(_journal_alone(directory))
         state = fold(setup.workflow, journal.read())
         both = sides(setup.site, directory, setup.run, setup.limits.platforms)
         leaving.callback(_let_go, both)
         _removed(state, both)
         _note(journal, state, [r.Trouble(what=LEFT, over=True)] if LEFT in state.troubles else [])
+
+
+@contextlib.contextmanager
+def _journal_alone(directory: Path) -> Iterator[Journal]:
+    """Open a run's journal as the one process that carries the run out.
+
+    Raises:
+        RefusedError: another process does.
+    """
+    try:
+        lock = takeover_lock.take(str(directory / "lock"), takeover_lock.owned())
+    except takeover_lock.HeldError as error:
+        raise RefusedError(f"another process carries {directory} out: {error.message}") from None
+    try:
+        with Journal(directory / "journal.db") as journal:
+            yield journal
+    finally:
+        takeover_lock.release(lock)
 
 
 def _note(journal: Journal, state: RunState, records: list[r.Record]) -> None:

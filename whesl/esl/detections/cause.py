@@ -53,7 +53,8 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
 
 def _class(word: Word, check: DetectionCheck) -> CauseClass | None:
     named = word.text.strip('"').lower()
-    near = [name for name in NAMES if named in name.split("/")]  # one of the two words of a class
+    # Classes such as input/config-error have two words.
+    near = [name for name in NAMES if named in name.split("/")]
     if named in NAMES:
         return CauseClass(named)
     check.findings.add(

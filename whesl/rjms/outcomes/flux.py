@@ -30,11 +30,14 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     Args:
         job: its id in F58.
         run: runs Flux's commands.
+
+    Raises:
+        WheslError: Flux does not answer, or says no.
     """
     try:
         told: dict[str, Any] = json.loads(run("flux", "jobs", "--json", job))
         spec: dict[str, Any] = json.loads(run("flux", "job", "info", job, "jobspec"))
-    except (WheslError, json.JSONDecodeError):
+    except json.JSONDecodeError:
         return None
     raised = told.get("exception") or {}
     note = str(raised.get("note") or "")

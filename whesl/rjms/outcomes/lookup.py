@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 from whesl.rjms.outcomes import flux, pbs, slurm
 from whesl.rjms.outcomes.record import JobOutcome, Run, run_command
+from whesl.rjms.slurm.command import SlurmCommands
 
 
 class _Manager(NamedTuple):
     name: str
     matches: Callable[[str], object]
     outcome: Callable[[str, Run], JobOutcome | None]
+    run: Run = run_command
+
+
+def _run_slurm(*command: str) -> str:
+    """Run a command of Slurm without the user's defaults for it, which would change what it prints."""
+    return SlurmCommands().run(*command)
 
 
 _MANAGERS = (
-    _Manager("Slurm", slurm.JOB.fullmatch, slurm.outcome),
+    _Manager("Slurm", slurm.JOB.fullmatch, slurm.outcome, _run_slurm),
     _Manager("Flux", flux.JOB.fullmatch, flux.outcome),
     _Manager("PBS", pbs.JOB.fullmatch, pbs.outcome),
 )
@@ -28,18 +35,22 @@ def is_job(text: str) -> bool:
     return any(manager.matches(text) for manager in _MANAGERS)
 
 
-def look_up(job: str, run: Run = run_command) -> JobOutcome:
+def look_up(job: str, run: Run | None = None) -> JobOutcome:
     """Return what is known of a job.
 
     Args:
         job: an id that ``is_job`` accepts.
-        run: runs the manager's commands.
+        run: runs the manager's commands; None for what does that here.
 
     Raises:
         UsageError: the manager does not know the job, or does not answer.
     """
     (manager,) = [manager for manager in _MANAGERS if manager.matches(job)]
-    found = manager.outcome(job, run)
+    try:
+        found = manager.outcome(job, run or manager.run)
+    except WheslError as error:
+        said = f"{manager.name} does not tell of job {job}: {error}"
+        raise UsageError(said, hint="give its log") from error
     if found is None:
         raise UsageError(f"{manager.name} does not tell of job {job}", hint="give its log")
     return found

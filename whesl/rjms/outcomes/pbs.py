@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-from whesl.model.errors import WheslError
 from whesl.rjms.outcomes.record import JobOutcome, Run
 
 JOB = re.compile(r"\d+(?:\[\d*\])?\.[A-Za-z][\w.-]*")
@@ -25,10 +24,13 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     Args:
         job: its id, with the server's name.
         run: runs PBS's commands.
+
+    Raises:
+        WheslError: PBS does not answer, or says no.
     """
     try:
         jobs: dict[str, dict[str, Any]] = json.loads(run("qstat", "-x", "-f", "-F", "json", job))["Jobs"]
-    except (WheslError, json.JSONDecodeError, KeyError):
+    except (json.JSONDecodeError, KeyError):
         return None
     found = jobs.get(job) or next(iter(jobs.values()), None)
     if found is None:

@@ -21,12 +21,17 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     Args:
         job: its number, also of an element of an array or a part of a heterogeneous job.
         run: runs Slurm's commands.
+
+    Raises:
+        WheslError: neither the controller nor the accounting tells of it.
     """
     accounted = _accounted(job, run)
     try:
         shown = run("scontrol", "show", "job", job)
     except WheslError:
-        return _outcome(accounted, _default_output(job, accounted)) if accounted else None
+        if not accounted:
+            raise
+        return _outcome(accounted, _default_output(job, accounted))
     words = dict(word.partition("=")[::2] for line in shown.splitlines() for word in line.split())
     if not words.get("JobState"):
         return None

@@ -96,7 +96,7 @@ def too_few(state: State) -> str:
 def place(transition: Transition) -> Places:
     """Make sure that the next attempt starts on living nodes: spares take the places of dead ones.
 
-    A spare that another task of the allocation uses takes nobody's place.
+    A spare that another task of the allocation uses stays with that task.
     """
     state = transition.state
     nodes = state.nodes
