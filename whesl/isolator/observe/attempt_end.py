@@ -1,6 +1,7 @@
 """The end of an attempt: the core is told of it once it is looked into what the attempt died of.
 
-Only a failure that no line of the rules explains is looked into, by a process of its own, for a bounded time.
+A failure is looked into that no line of the rules explains, or whose recoveries may end by its cause: by a
+process of its own, for a bounded time.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class AttemptEnd:
             last=last,
             unseen=observer.unseen(code),
         )
-        if code and judged and not found and (observer.hears_causes or not self._told):
+        unexplained = not found and (observer.hears_causes or not self._told)
+        if code and judged and (unexplained or observer.weighs_causes):
             from whesl.diagnose import attempt_cause  # only for what has failed
 
             if files := attempt_cause.written(observer.output_begins()):
