@@ -6,11 +6,13 @@ import contextlib
 import os
 import random
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from whesl.detect import output_passthrough
 from whesl.detect.shared_output import Appended, take
 from whesl.detect.tail import Tailer
@@ -148,3 +150,54 @@ def test_tasks_that_are_copied_to_one_file_keep_their_lines_whole(common: Path, 
         assert b"".join(line for line in lines if line.startswith(b"%d:" % number)) == printed[number]
     outputs = common.parent / "home" / "outputs"
     assert not [*outputs.iterdir()], "nothing is left of what was written down"
+
+
+@pytest.mark.parametrize("chance", range(4))
+def test_a_late_neighbour_is_seen_by_one_who_rarely_asks(common: Path, chance: int) -> None:
+    """Whoever reads all the time asks ten times a second whether there is a neighbour, and misses none."""
+    wait = 0.05 * chance
+    tailer = Tailer("poll")
+    tailer.follow(str(common), common.stat().st_size)
+    read: list[bytes] = []
+    over = threading.Event()
+
+    def follow() -> None:
+        at = 0.0
+        while not over.is_set():
+            at += 1.0
+            read.extend(chunk.data for chunk in tailer.read(at, 1 << 16, force=True))
+
+    reader = threading.Thread(target=follow)
+    reader.start()
+    with common.open("ab", buffering=0) as first:
+        first.write(b"own\n")
+        time.sleep(wait)
+        (neighbour,) = others(common, 1)
+        neighbour.append(memoryview(b"of the neighbour\n"))
+        first.write(b"own again\n")
+    until(lambda: b"again" in b"".join(read), "the last line", 60.0)
+    over.set()
+    reader.join()
+    tailer.close()
+    assert b"".join(read) == b"own\nown again\n"
+
+
+def test_who_shares_a_file_with_nobody_is_asked_rarely(common: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow home each question costs, and a busy log is looked at all the time."""
+    tailer = Tailer("poll")
+    tailer.follow(str(common), common.stat().st_size)
+    asked: list[str] = []
+    real = os.path.exists
+    monkeypatch.setattr(
+        "os.path.exists",
+        lambda path: asked.append(path) or real(path) if "outputs" in str(path) else real(path),
+    )
+    now = 0.0
+    monkeypatch.setattr("whesl.detect.shared_output.time.monotonic", lambda: now)
+    with common.open("ab", buffering=0) as first:
+        for look in range(500):
+            now = look * 0.002
+            first.write(b"own\n")
+            assert b"".join(chunk.data for chunk in tailer.read(float(look), 4096, force=True)) == b"own\n"
+    tailer.close()
+    assert len(asked) <= 12

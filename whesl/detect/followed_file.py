@@ -106,13 +106,13 @@ class FollowedFile:
     def peek(self, room: memoryview) -> int:
         """Read what is next and return how many bytes it is, -1 when ``read`` has to look; take nothing."""
         mark = bytearray(len(self._mark))
-        if self.foreign.present():
-            return -1
         try:
             count = os.preadv(self.handle, (mark, room), self.offset - len(mark)) - len(mark)
         except OSError:
             return -1
-        return count if count >= 0 and mark == self._mark else -1
+        # Asked after reading, as in ``_bytes``.
+        same = count >= 0 and mark == self._mark and not self.foreign.present()
+        return count if same else -1
 
     def skip(self, count: int, last: bytes) -> None:
         """Take the next ``count`` bytes, of which these are the last 64, or all."""

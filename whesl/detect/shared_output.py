@@ -6,7 +6,9 @@ lines, and writes down in a table which bytes they are. The first task's isolato
 
 The table is a file below WHESL_HOME, there only while a file is shared. A keeper holds the table's lock
 while it appends and writes down what. So whoever reads the table after the common file knows of all bytes
-that were read. Tasks within a task have tables of their own: what they print is the outer task's, too.
+that were read. Whether there is a table an isolator asks now and then alone, since most files are nobody
+else's: a keeper whose table may have just been made waits for longer than that before it appends. Tasks
+within a task have tables of their own: what they print is the outer task's, too.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ _RECORD = struct.Struct("<QQ")  # where a piece begins, and where it ends
 _BEHIND = 1 << 62  # where the locked bytes are
 _WITHIN = "WHESL_ATTEMPT_TOKEN"  # in every attempt's environment: who finds it runs in a task
 _PATIENCE = 0.5  # seconds
+_ASKED = 0.1  # seconds for which it is believed that there is no table
+_SETTLED = 0.2  # seconds after which everybody knows of a table
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
@@ -88,11 +92,15 @@ class Appended:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
         self._file = os.open(f"/proc/self/fd/{descriptor}", flags)
         self._place = _table(os.fstat(self._file), _group(os.environ))
+        self._inode, self._seen = -1, 0.0
+        with contextlib.suppress(OSError):  # it is made before the first append at the latest
+            os.close(self._locked())
 
     def append(self, content: memoryview) -> int:
         """Append bytes, and return how many those were. Raises OSError when none could be."""
         table = self._locked()
         try:
+            time.sleep(max(0.0, self._seen + _SETTLED - time.monotonic()))
             written = os.write(self._file, content)
             end = os.lseek(self._file, 0, os.SEEK_CUR)
             _note(table, end - written, end)
@@ -114,7 +122,10 @@ class Appended:
             table = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
                 _lock(table, fcntl.LOCK_EX)
-                if os.fstat(table).st_nlink:
+                status = os.fstat(table)
+                if status.st_nlink:
+                    if status.st_ino != self._inode:
+                        self._inode, self._seen = status.st_ino, time.monotonic()
                     return table
             except BaseException:
                 os.close(table)
@@ -145,10 +156,20 @@ class Foreign:
     def __init__(self, status: os.stat_result) -> None:
         groups = dict.fromkeys((0, _group(os.environ)))
         self._tables = {_table(status, group): _Table() for group in groups}
+        self._asked = -_ASKED
 
     def present(self) -> bool:
-        """Whether there is any such piece, as far as anybody has said so."""
-        return any(table.pieces for table in self._tables.values()) or any(map(os.path.exists, self._tables))
+        """Whether there may be any such piece in what was read of the file before."""
+        if any(table.pieces for table in self._tables.values()):
+            return True
+        now = time.monotonic()
+        if now < self._asked + _ASKED:
+            return False
+        self._asked = now
+        if any(map(os.path.exists, self._tables)):
+            self._asked = -_ASKED
+            return True
+        return False
 
     def pieces(self) -> list[tuple[int, int]]:
         """Return where they begin and end, in order, all of those up to what was read of the file before.
