@@ -18,22 +18,15 @@ local M = {
 local table_now, seen = nil, nil
 local memo, memo_count = {}, 0
 
--- A pipe or a device in the table's place must not even be opened: slurmctld would wait for it for ever. Only
--- lua-posix tells it from a file before that, so no table is read without it.
+-- With lua-posix, a pipe or a device in the table's place is not even opened.
 local has_stat, stat = pcall(require, "posix.sys.stat")
 
-M.lacking = nil
-if not has_stat or type(stat) ~= "table" then
-   M.lacking = "no table is read: lua-posix is not installed for " .. _VERSION
-end
-
-function M.plain(path)
-   if M.lacking then
-      return false
+local function plain(path)
+   if not has_stat or type(stat) ~= "table" then
+      return true
    end
    local found = stat.lstat(path)
-   local regular = found and stat.S_ISREG(found.st_mode)
-   return (regular == true or type(regular) == "number" and regular ~= 0) and found.st_size <= M.most
+   return found ~= nil and stat.S_ISREG(found.st_mode) ~= 0 and found.st_size <= M.most
 end
 
 local function whole(text)
@@ -122,7 +115,7 @@ end
 -- The table, or nil where there is none that may be used.
 function M.table()
    local now = M.now()
-   local file = M.plain(M.path) and io.open(M.path, "r") or nil
+   local file = plain(M.path) and io.open(M.path, "r") or nil
    local first = file and header((file:read(256) or ""):match("^([^\n]*)\n"))
    if not first then
       table_now, seen = nil, nil

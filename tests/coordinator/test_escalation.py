@@ -9,6 +9,7 @@ from tests.journals import report
 from whesl.coordinator.json_views import task_view
 from whesl.esl.spec import Level, Otherwise
 from whesl.model.configuration_changes import Configuration
+from whesl.model.outcomes import RequeueSaid
 from whesl.model.pathmap import PathMap, PathRule
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode
@@ -301,18 +302,17 @@ class TestSilence:
 
     def test_a_job_in_danger_may_be_run_again_before_the_scheduler_knows(self, world: World) -> None:
         """Slurm without slurmdbd takes that word only as long as no lost node has left the job."""
-        a = world.register("a")
+        a = world.register("a", requeue=RequeueSaid.NOTHING, kept=True)
         assert world.ports.fake.allowed == []
         lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
         world.tell(a, report(task="w/a", kind="node", time=world.now, data=lost))
-        assert world.ports.fake.allowed == [("job-a", True)]
+        assert world.ports.fake.allowed == ["job-a"]
         world.ports.fake.put("job-a")
         world.wait(20)
-        assert world.ports.fake.allowed == [("job-a", True)] * 2, "its isolator is silent"
-        world.register("a", restarts=1)
-        assert world.ports.fake.allowed[2:] == [("job-a", False)]
+        assert world.ports.fake.allowed == ["job-a"] * 2, "its isolator is silent"
+        world.register("a", restarts=1, requeue=RequeueSaid.NOTHING, kept=True)
         world.wait(20)
-        assert len(world.ports.fake.allowed) == 3, "a job is run again once"
+        assert len(world.ports.fake.allowed) == 2, "a job is run again once"
 
     def test_a_hold_that_comes_after_the_requeue_is_lifted(self, world: World) -> None:
         """Slurm sets it when it gives the old run's dead batch host up, and forgets what was said before."""
@@ -327,13 +327,13 @@ class TestSilence:
         assert not world.ports.fake.lifted
 
     def test_a_silent_scheduler_is_told_again(self, world: World) -> None:
-        a = world.register("a")
+        a = world.register("a", requeue=RequeueSaid.NOTHING, kept=True)
         world.ports.fake.silent = 2
         lost = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
         world.tell(a, report(task="w/a", kind="node", time=world.now, data=lost))
         assert world.ports.fake.allowed == []
         world.wait(10, a)
-        assert world.ports.fake.allowed == [("job-a", True)]
+        assert world.ports.fake.allowed == ["job-a"]
         assert world.task("a").state is TaskState.RUNNING
 
     def test_observe_mode_leaves_a_lost_job_alone(self) -> None:

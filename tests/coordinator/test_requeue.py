@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.coordinator.world import World
+from tests.coordinator.world import World, raised
+from tests.journals import report
 from whesl.coordinator.core.events_and_commands import Requeue, RequeueEnded
 from whesl.coordinator.effects.recovery_steps import carry_out
-from whesl.model.errors import RefusedError
-from whesl.model.states import JobState
+from whesl.model.errors import RefusedError, TransientError
+from whesl.model.outcomes import RequeueSaid
+from whesl.model.states import JobState, TaskState
 from whesl.rjms.port import JobRecord
 from whesl.rjms.slurm.command import SlurmCommands
 from whesl.rjms.slurm.scheduler import SlurmScheduler
+from whesl.wire.messages import Escalate, EscalationDecision, Finished
 
 
 class Cluster:
@@ -30,13 +33,16 @@ class Cluster:
     def jobs(self, _ids: Sequence[str]) -> dict[str, JobRecord]:
         return {"7": self.job}
 
+    def allow_requeue(self, _job: str) -> None:
+        raise TransientError("no change after a loss")
+
     def requeue(self, _job: str) -> None:
         self._between(self)
         raise RefusedError("Job/step already completing or completed")
 
 
-def order(cluster: Cluster) -> RequeueEnded:
-    command = Requeue(token="w/a@7.0", rjms="slurm", job_id="7", restarts=0)
+def order(cluster: Cluster, *, withdrawn: bool = False) -> RequeueEnded:
+    command = Requeue(token="w/a@7.0", rjms="slurm", job_id="7", restarts=0, withdrawn=withdrawn)
     ended = carry_out(command, cluster, {})  # type: ignore[arg-type]  # a stand-in
     assert isinstance(ended, RequeueEnded)
     return ended
@@ -52,6 +58,12 @@ def test_an_earlier_order_that_came_between_is_this_one_done() -> None:
 def test_what_is_refused_and_has_not_happened_is_refused() -> None:
     ended = order(Cluster(lambda _: None))
     assert (ended.outcome, ended.reason) == ("refused", "Job/step already completing or completed")
+
+
+def test_why_it_could_not_be_allowed_again_is_told_where_it_is_refused() -> None:
+    """Without slurmdbd Slurm takes no change to a job that a lost node has left."""
+    ended = order(Cluster(lambda _: None), withdrawn=True)
+    assert ended.reason == "Job/step already completing or completed; no change after a loss"
 
 
 def test_a_job_that_its_owner_runs_again_may_be_run_again_afterwards() -> None:
@@ -77,12 +89,88 @@ class Config(SlurmCommands):
         return self._config if "config" in command else ""
 
 
-@pytest.mark.parametrize(("default", "changed"), [("0", ["Requeue=0"]), ("1", [])])
-def test_a_permission_that_every_job_has_is_not_taken_back(default: str, changed: list[str]) -> None:
+@pytest.mark.parametrize(("default", "changed"), [("0", ["Requeue=1"]), ("1", [])])
+def test_only_what_whesl_has_withdrawn_is_allowed_again(default: str, changed: list[str]) -> None:
+    """Where every job may run again, a job's user alone withdraws it (``scontrol update Requeue=0``)."""
     scheduler = SlurmScheduler({})
     commands = Config(f"JobRequeue              = {default}\n")
     scheduler._commands = commands
-    scheduler.allow_requeue("7", allowed=False)
+    scheduler.allow_requeue("7")
     assert commands.changed == changed
-    scheduler.allow_requeue("7", allowed=True)
-    assert commands.changed == [*changed, "Requeue=1"]
+
+
+LOST = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("said", list(RequeueSaid))
+def test_a_job_in_danger_runs_again_only_as_its_user_has_said(said: RequeueSaid, kept: bool) -> None:
+    """A job of --no-requeue ran again after a lost node: the coordinator had allowed it.
+
+    A job that ends with a lost node is Slurm's: it runs again or not, as without us.
+    """
+    world = World()
+    world.workflow()
+    a = world.register("a", requeue=said, kept=kept)
+    world.tell(a, report(task="w/a", kind="node", time=world.now, data=LOST))
+    world.ports.fake.put("job-a", batch_host="n1")
+    world.wait(60)
+    assert bool(world.ports.fake.allowed) is (kept and said is RequeueSaid.NOTHING)
+
+
+def test_a_job_that_is_to_run_once_is_not_run_again_by_a_rule_either() -> None:
+    world = World()
+    world.workflow()
+    a = world.register("a", requeue=RequeueSaid.NO, kept=True)
+    world.tell(a, Escalate(raised=raised("NODELOST", "a"), reason="spares-exhausted"))
+    world.wait(10, a)
+    (told,) = world.told(a, EscalationDecision)
+    assert (told.action, told.reason) == ("fail", "its user wants no second run (--no-requeue)")
+    assert not world.ports.fake.requeued and not world.ports.fake.allowed
+
+
+def test_the_loss_of_a_job_that_is_to_run_once_is_told_as_its_scheduler_tells_it() -> None:
+    """It was cancelled before Slurm, which was about to end it, had said NODE_FAIL."""
+    world = World()
+    world.workflow()
+    world.register("a", requeue=RequeueSaid.NO)
+    world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+    until_asked = 0
+    while not world.state.volatile.hostless:
+        world.wait(1)
+        until_asked += 1
+        assert until_asked < 60
+    assert not world.ports.fake.cancelled
+    world.ports.fake.put("job-a", JobState.NODE_FAIL, raw_state="NODE_FAIL")
+    world.wait(30)
+    assert world.task("a").state is TaskState.FAILED and "NODE_FAIL" in world.task("a").reason
+    assert not world.ports.fake.cancelled and not world.ports.fake.requeued
+
+
+def test_a_job_that_is_to_run_once_and_that_slurm_leaves_without_its_script_is_ended() -> None:
+    """Slurm ends no job of --no-kill that has lost its batch host."""
+    world = World()
+    world.workflow()
+    world.register("a", requeue=RequeueSaid.NO, kept=True)
+    world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+    world.wait(90)
+    assert world.task("a").state is TaskState.FAILED and "no second run" in world.task("a").reason
+    assert world.ports.fake.cancelled == ["job-a"] and not world.ports.fake.requeued
+
+
+@pytest.mark.parametrize("state", [JobState.NODE_FAIL, JobState.CANCELLED, JobState.COMPLETED])
+def test_how_a_job_ended_under_its_isolator_its_scheduler_says(state: JobState) -> None:
+    """A node that went down took the batch shell first: its isolator called the task cancelled."""
+    world = World()
+    world.workflow()
+    a = world.register("a")
+    ended = Finished(
+        task="w/a", state=TaskState.FAILED, exit_code=137, attempts=1, claim="job-a.0", with_job=True
+    )
+    world.tell(a, ended)
+    assert world.task("a").state is TaskState.UNOBSERVED
+    world.ports.fake.put("job-a", state, raw_state=state.value)
+    world.wait(30)
+    expected = {"CANCELLED": TaskState.CANCELLED, "COMPLETED": TaskState.COMPLETED}
+    assert world.task("a").state is expected.get(state.value, TaskState.FAILED)
+    assert state.value in world.task("a").reason

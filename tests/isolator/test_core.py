@@ -361,8 +361,20 @@ def test_a_batch_shell_that_was_killed_is_the_end(world: Make) -> None:
     detect(made, "CRASH")
     made.feed(JobEnded())
     assert made.finished is not None
-    assert (made.finished.code, made.finished.state) == (137, TaskState.CANCELLED)
+    assert (made.finished.code, made.finished.state) == (137, TaskState.FAILED)
     assert made.finished.reason == "its batch shell was killed, and its job ended"
+    ended = made.state.ended
+    assert ended is not None and ended.with_job, "how the job has ended its resource manager knows"
+
+
+def test_a_batch_shell_that_is_killed_while_its_task_is_cancelled_changes_nothing(world: Make) -> None:
+    made = world(exception())
+    made.feed(Signalled(signum=signal.SIGTERM))
+    made.feed(JobEnded())
+    assert made.finished is not None
+    assert (made.finished.code, made.finished.state) == (137, TaskState.CANCELLED)
+    ended = made.state.ended
+    assert ended is not None and not ended.with_job
 
 
 def test_cancel_kills_and_ends_with_143(world: Make) -> None:

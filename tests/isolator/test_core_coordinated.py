@@ -36,7 +36,7 @@ from whesl.isolator.core.events_and_commands import (
 )
 from whesl.isolator.core.state import Phase
 from whesl.model.configuration_changes import Configuration
-from whesl.model.outcomes import ControlAction, StepOutcome, Verdict
+from whesl.model.outcomes import ControlAction, RequeueSaid, StepOutcome, Verdict
 from whesl.model.pathmap import PathMap
 from whesl.model.states import TaskState
 from whesl.records import isolator as records
@@ -69,7 +69,7 @@ def test_the_first_attempt_waits_for_its_configuration(world: Make) -> None:
 
 
 def test_a_job_is_taken_over_from_its_scheduler_once_with_its_first_welcome() -> None:
-    made = World(make_setup(coordinator=True, requeue_allowed=True)).start()
+    made = World(make_setup(coordinator=True, requeue=RequeueSaid.NOTHING)).start()
     assert made.asked(ForbidRequeue) == [], "nobody knows of this run yet: the scheduler is to run it again"
     welcome(made)
     assert len(made.asked(ForbidRequeue)) == 1
@@ -80,9 +80,9 @@ def test_a_job_is_taken_over_from_its_scheduler_once_with_its_first_welcome() ->
 
 
 def test_a_job_that_was_lost_before_its_first_welcome_begins_as_another_run_of_it() -> None:
-    made = World(make_setup(coordinator=True, requeue_allowed=True)).start()
+    made = World(make_setup(coordinator=True, requeue=RequeueSaid.NOTHING)).start()
     # Its node died; the scheduler has run the job again, and the directory has what the first run wrote down.
-    made.restart(make_setup(coordinator=True, requeue_allowed=True, claim="c2"))
+    made.restart(make_setup(coordinator=True, requeue=RequeueSaid.NOTHING, claim="c2"))
     assert made.sent(Register)[-1].claim == "c2"
     welcome(made)
     assert [start.attempt for start in made.asked(StartAttempt)] == [1]
@@ -90,11 +90,11 @@ def test_a_job_that_was_lost_before_its_first_welcome_begins_as_another_run_of_i
 
 
 def test_an_attempt_that_was_written_down_and_lost_with_its_node_is_not_taken_for_a_run() -> None:
-    made = World(make_setup(coordinator=True, requeue_allowed=True)).start()
+    made = World(make_setup(coordinator=True, requeue=RequeueSaid.NOTHING)).start()
     made.hold = (StartAttempt, ForbidRequeue)
     welcome(made)
     made.hold = ()
-    made.restart(make_setup(coordinator=True, requeue_allowed=True, claim="c2"))
+    made.restart(make_setup(coordinator=True, requeue=RequeueSaid.NOTHING, claim="c2"))
     welcome(made)
     assert [start.attempt for start in made.asked(StartAttempt)] == [1, 2]
     assert made.ever == {2}

@@ -23,7 +23,7 @@ from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job
 from whesl.locking import takeover_lock
 from whesl.model.configuration_changes import Configuration
-from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_ALLOWED
+from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_SAID
 
 RULES = """\
 DECLARE ENTITY JOB
@@ -139,7 +139,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
         (SLURM, ["--inner", "slurm", "--spares", "1", "--no-own-node", "--name", "app", "--", "app"], True),
         (SLURM, ["--inner", "slurm", "--nodes", "2", "--", "app"], True),
         (
-            {**SLURM, GRANTED_SPARES: "2 w/app", REQUEUE_ALLOWED: "w/app"},
+            {**SLURM, GRANTED_SPARES: "2 w/app", REQUEUE_SAID: "nothing w/app"},
             ["--workflow", "w", "--step", "app", "--spares", "1", "--", "app"],
             False,
         ),

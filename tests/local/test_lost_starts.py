@@ -5,19 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.local.conftest import MakeBed, wait_until
 from tests.waiting import written
 from whesl.local import daemons
-from whesl.local.adapter import LocalAllocation, LocalScheduler
+from whesl.local.adapter import LocalScheduler
+from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
 
 
-def test_a_lost_job_runs_again_until_that_is_withdrawn(make_bed: MakeBed, tmp_path: Path) -> None:
+def test_a_lost_job_runs_again_unless_its_user_wants_that_no_more(make_bed: MakeBed, tmp_path: Path) -> None:
     bed = make_bed(3, node_timeout=3.0)
     scheduler = LocalScheduler(bed.cluster.path)
     runs = tmp_path / "runs"
-    script = f"env -0 > {tmp_path}/environment; echo $SLURMD_NODENAME >> {runs}; sleep 300"
+    script = f"echo $SLURMD_NODENAME >> {runs}; sleep 300"
     job = bed.submit(tmp_path, script, "--requeue", "--no-kill", "-N1", "--exclusive")
     wait_until(lambda: written(runs), "the job runs")
     daemons.kill_node(bed.cluster, runs.read_text().split()[0])
@@ -27,9 +29,10 @@ def test_a_lost_job_runs_again_until_that_is_withdrawn(make_bed: MakeBed, tmp_pa
         return len(runs.read_text().split()) == 2
 
     wait_until(again, "the job runs again, without the hold of two minutes")
-    entries = (tmp_path / "environment").read_text().split("\0")
-    LocalAllocation(dict(entry.split("=", 1) for entry in entries if entry)).forbid_requeue()
+    bed.run("scontrol", "update", f"jobid={job}", "Requeue=0")
     assert not scheduler.requeue_lost(job)
+    with pytest.raises(RefusedError, match="disabled"):
+        scheduler.requeue(job)
     daemons.kill_node(bed.cluster, runs.read_text().split()[1])
     wait_until(lambda: scheduler.jobs([job])[job].state is JobState.NODE_FAIL, "the loss is told")
 

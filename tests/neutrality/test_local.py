@@ -6,7 +6,6 @@ import pytest
 
 from tests.neutrality import sites
 from tests.neutrality.cases import LOCAL
-from tests.neutrality.comparing import Known
 from tests.neutrality.judging import Verdict, verdict
 from tests.neutrality.records import WAYS
 from tests.neutrality.running import run_all, twins
@@ -14,18 +13,13 @@ from tests.neutrality.running import run_all, twins
 PAIRS = [(case, way) for case in LOCAL for way in WAYS if way.name == "run"]
 pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.costly, pytest.mark.timeout(600)]
 
-# Known defects, as tests/neutrality/known.py has those of Slurm.
-KNOWN = (
-    Known(cases=("*",), aspects=("job:*:Requeue",), reason="each job may run again here, and loses that"),
-)
-
 
 @pytest.fixture(scope="module")
 def judged() -> Verdict:
     """What became of all jobs."""
     with sites.local(nodes=6) as site:
         wanted = twins(PAIRS, site.manager)
-        return verdict(wanted, run_all(site, wanted), KNOWN)
+        return verdict(wanted, run_all(site, wanted), ())
 
 
 @pytest.mark.parametrize("name", [case.name for case, _ in PAIRS])

@@ -293,7 +293,7 @@ class Cluster(CoordinatorsScheduler):
             self._end(job, "cancel")
         self._answer()
 
-    def allow_requeue(self, job_id: str, allowed: bool) -> None:
+    def allow_requeue(self, job_id: str) -> None:
         """See the coordinator's ports."""
         self._hear()
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.workflows.wrapped import program_text, wrapped
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
+from whesl.rjms.granted_spares_and_requeue import NO, NOTHING, YES
 from whesl.rjms.port import JobRecord
 from whesl.workflows import script_wrapping
 from whesl.workflows.prepare import run_environment
@@ -147,26 +148,30 @@ def test_the_output_of_a_first_run_is_kept_where_nothing_older_is_in_its_files(
 
 
 @pytest.mark.parametrize(
-    ("header", "environment", "arguments", "allowed"),
+    ("header", "environment", "arguments", "said_last"),
     [
-        ("", {}, [], True),
-        ("", {"SBATCH_NO_REQUEUE": "1"}, [], False),
-        ("", {"SBATCH_REQUEUE": "1"}, [], False),
-        ("", {}, ["--requeue"], False),
-        ("#SBATCH --no-requeue", {}, [], False),
-        ("#SBATCH --requeue", {}, ["--no-requeue"], False),
+        ("", {}, [], NOTHING),
+        ("", {"SBATCH_NO_REQUEUE": "1"}, [], NO),
+        ("", {"SBATCH_REQUEUE": "1"}, [], YES),
+        ("", {"SBATCH_REQUEUE": "1", "SBATCH_NO_REQUEUE": "1"}, [], YES),
+        ("", {}, ["--requeue"], YES),
+        ("#SBATCH --no-requeue", {}, [], NO),
+        ("#SBATCH --no-requeue\n#SBATCH --requeue", {}, [], YES),
+        ("#SBATCH --requeue", {"SBATCH_NO_REQUEUE": ""}, [], NO),
+        ("#SBATCH --requeue", {}, ["--no-requeue"], NO),
+        ("#SBATCH --no-requeue", {"SBATCH_REQUEUE": "1"}, ["--requeue", "--no-requeue"], NO),
     ],
 )
 def test_a_lost_start_is_slurm_s_where_the_user_has_said_nothing(
-    header: str, environment: dict[str, str], arguments: list[str], allowed: bool
+    header: str, environment: dict[str, str], arguments: list[str], said_last: str
 ) -> None:
     text = script(more=header)
     said = script_wrapping.read_wrapped(text)
     assert said is not None
     result = rewrite(parse_call([*arguments, "a.sh"]), text, said, "c", environment)
-    assert result.requeue is allowed
+    assert result.requeue == said_last
     added = [word for word in result.words[len(arguments) :] if "requeue" in word]
-    assert added == (["--requeue"] if allowed else []), "what the user has said stays"
+    assert added == (["--requeue"] if said_last == NOTHING else []), "what the user has said stays"
 
 
 def test_who_only_observes_asks_slurm_for_nothing() -> None:

@@ -90,7 +90,7 @@ def test_what_the_job_is(front: Front, slurm: SlurmBed) -> None:
     seen = front.directory / "seen"
     slurm.wait_for(seen.exists, "the job runs")
     variables = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
-    assert variables["WHESL_REQUEUE_ALLOWED"] == "w/a step"
+    assert variables["WHESL_REQUEUE_SAID"] == "nothing w/a step"
     assert variables["SLURM_NNODES"] == "3", "Slurm really granted the spare"
     assert variables["SLURM_NTASKS"] == variables["SLURM_NPROCS"] == "4", "the script's own number"
 

@@ -299,8 +299,7 @@ class Daemon:
                 if found:
                     self._feed(Detections(attempt=number, found=tuple(found)))
                 return
-            observed = self._state.setup.observe
-            self._end_of_attempt.take(number, code or 0, found, judged=judges, observed=observed)
+            self._end_of_attempt.take(number, code or 0, found, judged=judges)
         event = self._end_of_attempt.event(judged=judges)
         self._unexplained = event is None
         if event is not None:

@@ -106,7 +106,11 @@ class LocalScheduler:
 
     def requeue(self, job_id: str) -> None:
         """Run the same job again under its id, without the hold of a requeued job."""
-        self._ask(protocol.Requeue(job=job_id, at_once=True), protocol.Done)
+        record = self.jobs([job_id]).get(job_id)
+        if record is None or record.state is not JobState.PENDING:
+            self._ask(protocol.Requeue(job=job_id), protocol.Done)
+        with contextlib.suppress(RefusedError):  # it has begun
+            self._ask(protocol.UpdateJob(job=job_id, begin=time.time()), protocol.Done)
 
     def requeue_lost(self, job_id: str) -> bool:
         """Run a job again that was submitted with --requeue, if that was not withdrawn since."""
@@ -278,11 +282,6 @@ class LocalAllocation:
             return False
         return True
 
-    def forbid_requeue(self) -> None:
-        """Withdraw what ``sbatch --requeue`` allowed: a lost node is the isolator's from here on."""
-        message = protocol.UpdateJob(job=self._job_id, requeue=False)
-        self._ask(message, protocol.Done)
-
     def remark(self, task: str, text: str) -> None:
         """Add a line on a task to the job's comment, as Slurm's allocation does."""
         if comment := remarked(self._job().comment, task, text):
@@ -321,7 +320,7 @@ def _specification(request: JobRequest) -> JobSpec:
         output=request.output,
         error=request.error,
         append=True,
-        requeue=False,
+        requeue=request.requeue,
         no_kill=True,
         exclude=request.exclude,
         exclusive=request.demands.exclusive,

@@ -45,6 +45,15 @@ class RecoveryOutcome(TextEnum):
     RECOVERED = "recovered"
 
 
+class RequeueSaid(TextEnum):
+    """What a user has said of running a job again when it was submitted. ``UNKNOWN``: nobody has looked."""
+
+    UNKNOWN = ""
+    NOTHING = "nothing"
+    YES = "requeue"
+    NO = "no-requeue"
+
+
 class JobRaiseOutcome(TextEnum):
     """What came of raising an exception on a job. ``NONE``: there is nothing to raise it on."""
 

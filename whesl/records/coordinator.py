@@ -19,6 +19,7 @@ from whesl.model.outcomes import (
     Origin,
     OwnStepOutcome,
     RecoveryOutcome,
+    RequeueSaid,
     ToldBy,
     Verdict,
 )
@@ -94,6 +95,8 @@ class Registered(Record, frozen=True, kw_only=True, tag="registered"):
     declared: tuple[str, ...] = ()
     cluster: dict[str, str] = msgspec.field(default_factory=dict)
     run: str = ""
+    requeue: RequeueSaid = RequeueSaid.UNKNOWN
+    kept: bool = False
 
 
 class Refused(Record, frozen=True, kw_only=True, tag="refused"):

@@ -425,11 +425,12 @@ class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
-    """How it all ended."""
+    """How it all ended. ``with_job``: its job had ended, and nobody knew here how."""
 
     code: int
     state: TaskState
     reason: str = ""
+    with_job: bool = False
 
 
 class JournalTroubled(Record, frozen=True, kw_only=True, tag="journal"):

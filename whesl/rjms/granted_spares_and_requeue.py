@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 # How many nodes of the job are spares, and of which task's job that is said.
 GRANTED_SPARES = "WHESL_GRANTED_SPARES"
-# The task's job whose resource manager may run it again by itself, until its isolator has been heard.
-REQUEUE_ALLOWED = "WHESL_REQUEUE_ALLOWED"
+# What the user has said of running the job again, and of which task's job that is known.
+REQUEUE_SAID = "WHESL_REQUEUE_SAID"
+# He has said nothing: the resource manager may run it again by itself, until its isolator has been heard.
+NOTHING = "nothing"
+YES, NO = "requeue", "no-requeue"
 
 
 def granted(spares: int, workflow: str, step: str) -> str:
@@ -27,6 +30,12 @@ def spares_granted(environment: Mapping[str, str], workflow: str, step: str) -> 
     return int(count) if known else None
 
 
-def requeue_allowed(environment: Mapping[str, str], workflow: str, step: str) -> bool:
-    """Whether a job's submission said that its resource manager may run it again by itself."""
-    return environment.get(REQUEUE_ALLOWED) == f"{workflow}/{step}"
+def requeue_known(said: str, workflow: str, step: str) -> str:
+    """Return the value of ``REQUEUE_SAID``: what a user has said of running a job again, and of which job."""
+    return f"{said} {workflow}/{step}"
+
+
+def requeue_said(environment: Mapping[str, str], workflow: str, step: str) -> str:
+    """Return ``NOTHING``, ``YES`` or ``NO``; '' for a job of which nobody knows, as one submitted by hand."""
+    said, _, whose = environment.get(REQUEUE_SAID, "").partition(" ")
+    return said if whose == f"{workflow}/{step}" and said in (NOTHING, YES, NO) else ""

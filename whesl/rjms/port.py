@@ -38,8 +38,8 @@ class Demands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A batch job to submit. ``token`` identifies it for ever: a second submission finds the first.
 
-    ``time_limit`` is in minutes. ``environment`` is added to the submitter's. The scheduler must neither
-    requeue the job nor kill it when a node is lost.
+    ``time_limit`` is in minutes. ``environment`` is added to the submitter's. The scheduler must not kill the
+    job when a node is lost, and run it again only with ``requeue``.
     """
 
     token: str
@@ -56,6 +56,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     exclude: tuple[str, ...] = ()
     after_ok: tuple[str, ...] = ()
+    requeue: bool = False
     demands: Demands = Demands()
 
 
@@ -114,7 +115,10 @@ class Scheduler(Protocol):
         ...
 
     def requeue(self, job_id: str) -> None:
-        """Run the same job again under the same id, as soon as the scheduler can."""
+        """Run the same job again under the same id, as soon as the scheduler can.
+
+        Raises RefusedError where the job may not run again, as its user or the site has said.
+        """
         ...
 
     def annotate(self, job_id: str, comment: str) -> None:
@@ -173,8 +177,8 @@ class RequeuesLost(LiftsHold, Protocol):
 class AllowsRequeue(Protocol):
     """What a scheduler also offers that has to be told beforehand that a job may be run again."""
 
-    def allow_requeue(self, job_id: str, allowed: bool) -> None:
-        """Allow it, or take that back. Raises as the scheduler's other calls do."""
+    def allow_requeue(self, job_id: str) -> None:
+        """Allow what an allocation of ours has withdrawn (``ForbidsRequeue``). Raises as other calls do."""
         ...
 
 

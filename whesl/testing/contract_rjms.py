@@ -174,7 +174,7 @@ class SchedulerContract:
     def test_a_requeued_job_keeps_its_id(
         self, scheduler: Scheduler, job: Callable[..., JobRequest], shared: Path
     ) -> None:
-        request = job(f"echo run >> {shared}/runs; echo output; sleep 300", nodes=2)
+        request = job(f"echo run >> {shared}/runs; echo output; sleep 300", nodes=2, requeue=True)
         job_id = scheduler.submit(request)
         wait_until((shared / "runs").exists, "the job runs")
         if not self.can_requeue:

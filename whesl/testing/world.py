@@ -131,7 +131,7 @@ class StandInScheduler(CoordinatorsScheduler):
         self.marked: list[str] = []
         self.excluded: dict[str, tuple[str, ...]] = {}
         self.lifted: list[str] = []
-        self.allowed: list[tuple[str, bool]] = []
+        self.allowed: list[str] = []
         self.silent = 0
         self.refuse = ""
         self.down: tuple[str, ...] = ()
@@ -161,10 +161,10 @@ class StandInScheduler(CoordinatorsScheduler):
         """See the port."""
         self.lifted.append(record.id)
 
-    def allow_requeue(self, job_id: str, allowed: bool) -> None:
+    def allow_requeue(self, job_id: str) -> None:
         """See the port."""
         self._answer()
-        self.allowed.append((job_id, allowed))
+        self.allowed.append(job_id)
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
         """See the port."""

@@ -12,7 +12,7 @@ import msgspec
 
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import PredictedFailure, Raised
-from whesl.model.outcomes import ControlAction, RecoveryOutcome, Verdict
+from whesl.model.outcomes import ControlAction, RecoveryOutcome, RequeueSaid, Verdict
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
 from whesl.records.isolator import AnyRecord
@@ -35,7 +35,8 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     what the task's tokens begin with. Job ids may come again, in a cluster that was set up anew: the same
     claim with another run is that of another job. ``cluster`` has the variables that say which cluster the
     job runs on (``whesl.rjms.cluster_environment``). ``exceptions`` are those that its rules have for the
-    task.
+    task. ``requeue`` is what its user has said of running the job again; ``kept``: the job outlives a lost
+    node since rules may act on it.
     """
 
     task: str
@@ -53,6 +54,8 @@ class Register(Message, frozen=True, kw_only=True, tag="register"):
     state: TaskState = TaskState.REGISTERED
     configuration_version: int = 0
     cluster: dict[str, str] = {}
+    requeue: RequeueSaid = RequeueSaid.UNKNOWN
+    kept: bool = False
 
 
 class Heartbeat(Message, frozen=True, kw_only=True, tag="heartbeat"):
@@ -115,13 +118,18 @@ class Escalate(Message, frozen=True, kw_only=True, tag="escalate"):
 
 
 class Finished(Message, frozen=True, kw_only=True, tag="finished"):
-    """The task ended under its isolator; final."""
+    """The task ended under its isolator; final.
+
+    ``with_job``: its job has ended, which the isolator has seen by the end of the batch shell. How, the
+    resource manager knows.
+    """
 
     task: str
     state: TaskState
     exit_code: int
     attempts: int
     claim: str = ""
+    with_job: bool = False
 
 
 class NodeSuspect(Message, frozen=True, kw_only=True, tag="node-suspect"):

@@ -23,7 +23,6 @@ from whesl.rjms.port import Demands, JobRequest, StepRequest
 from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
-from whesl.testing.install_slurm import command
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
@@ -64,7 +63,7 @@ def test_an_accepted_submission_without_a_reply(
     environment = command_in_front(
         tmp_path / "bin",
         "sbatch",
-        f'echo x >> {tmp_path}/calls; {command("sbatch")} "$@" > /dev/null; {ending}',
+        f'echo x >> {tmp_path}/calls; /usr/bin/sbatch "$@" > /dev/null; {ending}',
         slurm,
     )
     scheduler = SlurmScheduler(environment)
@@ -101,7 +100,7 @@ def test_a_busy_controller_accepts_late(
     bed.resume_controller()
     assert SlurmScheduler(bed.environment).find("late") is None
     pid = bed.pid("slurmctld")
-    text = f'kill -STOP {pid}; (sleep 5; kill -CONT {pid}) & exec {command("sbatch")} "$@"'
+    text = f'kill -STOP {pid}; (sleep 5; kill -CONT {pid}) & exec /usr/bin/sbatch "$@"'
     environment = command_in_front(tmp_path / "bin", "sbatch", text, bed)
     job_id = SlurmScheduler(environment).submit(request)
     bed.wait_job(job_id, "COMPLETED")
@@ -189,8 +188,7 @@ def test_down_is_undone_at_once_and_drain_is_not(slurm: SlurmBed) -> None:
 
 
 def test_an_ordinary_user_may_not_mark(slurm: SlurmBed, tmp_path: Path) -> None:
-    user = "--reuid 65534 --regid 65534 --clear-groups"
-    text = f'exec setpriv {user} {command("scontrol")} "$@"'
+    text = 'exec setpriv --reuid 65534 --regid 65534 --clear-groups /usr/bin/scontrol "$@"'
     scheduler = SlurmScheduler(command_in_front(tmp_path / "bin", "scontrol", text, slurm))
     assert scheduler.mark_node("n01", "bad") is False
     assert scheduler.unmark_node("n01") is False
@@ -340,7 +338,7 @@ def test_a_loss_without_accounting_freezes_the_job(slurm_bed: Maker, tmp_path: P
     assert not scheduler.jobs([job])[job].batch_host_lost
     with pytest.raises(TransientError, match="DB index"):
         scheduler.annotate(job, "lost n03")
-    with pytest.raises(RefusedError, match="without slurmdbd"):
+    with pytest.raises(RefusedError, match="may not run again"):
         scheduler.requeue(job)
 
 
@@ -350,7 +348,7 @@ def test_a_lost_batch_host(slurm_bed: Maker, tmp_path: Path) -> None:
     bed = slurm_bed(nodes=4, slurmd_timeout=5)
     scheduler = SlurmScheduler(bed.environment, settle=4)
     script = f"echo $SLURMD_NODENAME $SLURM_RESTART_COUNT >> {tmp_path}/runs; sleep 600"
-    job = bed.submit(script, "--nodes=2", "--no-kill", "--no-requeue", "--comment=whesl:batch")
+    job = bed.submit(script, "--nodes=2", "--no-kill", "--requeue", "--comment=whesl:batch")
     wait_until(lambda: written(tmp_path / "runs"), "the job runs")
     bed.kill_node("n01")
     begun = time.monotonic()

@@ -94,7 +94,6 @@ class RequeueAllowed(Event, frozen=True, kw_only=True):
     """An ``AllowRequeue`` ended. It is done, refused, or to be tried again later."""
 
     task: str
-    allowed: bool
     outcome: OrderStatus
     reason: str = ""
 
@@ -155,22 +154,25 @@ class AskRequeue(Command, frozen=True, kw_only=True):
 
 
 class Requeue(Command, frozen=True, kw_only=True):
-    """Have the same job run again, unless it was restarted since ``restarts`` was seen."""
+    """Have the same job run again, unless it was restarted since ``restarts`` was seen.
+
+    ``withdrawn``: its isolator may have withdrawn the permission, which nobody but WHESL had asked for.
+    """
 
     token: str
     rjms: str
     job_id: str
     restarts: int
     exclude: tuple[str, ...] = ()
+    withdrawn: bool = False
 
 
 class AllowRequeue(Command, frozen=True, kw_only=True):
-    """Have the scheduler allow, or not allow any more, that a job is run again; best effort."""
+    """Have the scheduler allow again that a job is run again; best effort."""
 
     task: str
     rjms: str
     job_id: str
-    allowed: bool
 
 
 class CancelJob(Command, frozen=True, kw_only=True):

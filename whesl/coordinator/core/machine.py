@@ -220,6 +220,10 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
         if not entry.parted:
             transition.record(records.Parted(task=entry.id, state=message.state, exit_code=message.exit_code))
         return
+    if message.with_job and entry.job_id and entry.rjms:
+        transition.record(records.Unobserved(task=entry.id, reason="its batch shell was killed"))
+        requeue_and_silent_tasks.look(transition, transition.state.tasks[entry.id])
+        return
     state = message.state if message.state.final else TaskState.FAILED
     for control in [control for control in transition.state.controls.values() if control.task == entry.id]:
         transition.record(records.ControlDone(id=control.id, task=entry.id))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from whesl.coordinator.core import clock_offset, contested_claims
 from whesl.coordinator.core.dependents_and_names import identify
-from whesl.coordinator.core.events_and_commands import AllowRequeue, RequeueEnded
+from whesl.coordinator.core.events_and_commands import RequeueEnded
 from whesl.coordinator.core.recovery import recovery_sequence, requeue_and_silent_tasks
 from whesl.coordinator.core.state import TaskEntry
 from whesl.coordinator.core.transition_context import Transition
@@ -84,10 +84,6 @@ def _refuse(transition: Transition, entry: TaskEntry, peer: str, message: Regist
 def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str, message: Register) -> None:
     new = entry is not None and bool(entry.claim) and entry.claim != message.claim
     if entry is not None and new and entry.job_id == message.job_id:
-        ours = requeue_and_silent_tasks.pending_requeue(transition, entry) is not None
-        if ours or entry.state is TaskState.UNOBSERVED:
-            # We have allowed it (``prepare``, ``pursue``). What its owner runs again, may be again.
-            transition.do(AllowRequeue(task=task, rjms=message.rjms, job_id=message.job_id, allowed=False))
         entry = _requeued(transition, entry)
     revived = entry is not None and entry.told_by is ToldBy.SCHEDULER
     another = entry is not None and bool(entry.claim) and entry.of_another_run(message.claim, message.run)
@@ -117,6 +113,8 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
             claim=message.claim,
             run=message.run,
             nodes=message.nodes,
+            requeue=message.requeue,
+            kept=message.kept,
             declared=() if flow is not None else message.exceptions,
             peer=peer,
             attempt=message.attempt,

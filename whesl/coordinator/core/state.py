@@ -12,7 +12,15 @@ from whesl.coordinator.core.persistent_map import Map
 from whesl.esl.spec import Spec
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import History, PredictedFailure, Raised
-from whesl.model.outcomes import ControlAction, OrderStatus, Origin, RecoveryOutcome, ToldBy, Verdict
+from whesl.model.outcomes import (
+    ControlAction,
+    OrderStatus,
+    Origin,
+    RecoveryOutcome,
+    RequeueSaid,
+    ToldBy,
+    Verdict,
+)
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Workflow
 from whesl.records.coordinator import OwnStep
@@ -71,8 +79,9 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     when, by its isolator's clock, its state was last told of; ``behind``: how far that clock is behind the
     coordinator's. ``quiet`` is since when its heartbeats are missed, ``over`` since when the scheduler says
     of the silent task that its job has ended; 0: no such thing. ``cluster`` says where its job runs,
-    ``declared`` which exceptions its rules have, where no registered workflow does. ``uses`` are the nodes of
-    its newest attempt, ``lost`` those of them that its resource manager called down under it.
+    ``declared`` which exceptions its rules have, where no registered workflow does. ``requeue`` is what its
+    user has said of running the job again; ``kept``: the job outlives a lost node for the rules. ``uses`` are
+    the nodes of its newest attempt, ``lost`` those of them that its resource manager called down under it.
     """
 
     id: str
@@ -98,6 +107,8 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     job_id: str = ""
     cluster: dict[str, str] = {}
     nodes: tuple[str, ...] = ()
+    requeue: RequeueSaid = RequeueSaid.UNKNOWN
+    kept: bool = False
     uses: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
@@ -244,6 +255,7 @@ class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     looked: Map[str, float] = Map()
     looking: Map[str, None] = Map()
     unseen: Map[str, str] = Map()  # why jobs of tasks cannot be observed
+    hostless: Map[str, None] = Map()  # tasks whose jobs have lost their batch host, and may not run again
     contests: Map[str, Contest] = Map()
     retry_at: Map[str, float] = Map()  # by recovery id or requeue token
     retries: Map[str, int] = Map()

@@ -333,7 +333,7 @@ def carry_out(command: Order, ports: Ports, environment: Mapping[str, str]) -> E
 def not_done(command: Order, outcome: OrderStatus, reason: str) -> Event:
     """Return the event that says so of an order."""
     if isinstance(command, AllowRequeue):
-        return RequeueAllowed(task=command.task, allowed=command.allowed, outcome=outcome, reason=reason)
+        return RequeueAllowed(task=command.task, outcome=outcome, reason=reason)
     if isinstance(command, CancelJob):
         return JobCancelled(task=command.task, job_id=command.job_id, outcome=outcome, reason=reason)
     return RequeueEnded(token=command.token, outcome=outcome, reason=reason)
@@ -352,12 +352,20 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         return RequeueEnded(token=command.token, outcome=OrderStatus.DONE, reason="it was done before")
     if record.state is JobState.COMPLETED:
         raise RefusedError("the job has completed")
+    blocked = ""
+    try:
+        if command.withdrawn and isinstance(scheduler, AllowsRequeue):
+            scheduler.allow_requeue(job_id)
+    except TransientError as error:
+        # It may have been allowed before: the requeue itself tells. Without slurmdbd, Slurm takes no change
+        # to a job that a lost node has left.
+        blocked = f"; {error.message}"
     try:
         scheduler.requeue(job_id)
-    except RefusedError:
+    except RefusedError as error:
         # The same order, of a coordinator that was killed meanwhile, may have come between.
         if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
-            raise
+            raise RefusedError(f"{error.message}{blocked}", hint=error.hint) from error
     if command.exclude and isinstance(scheduler, ExcludesNodes):
         scheduler.exclude(job_id, command.exclude)
     return RequeueEnded(token=command.token, outcome=OrderStatus.DONE)
@@ -378,10 +386,10 @@ def _allow_requeue(scheduler: Scheduler, command: AllowRequeue) -> Event:
     """Tell a scheduler that wants to know beforehand whether a job may be run again; no other is asked."""
     if isinstance(scheduler, AllowsRequeue):
         try:
-            scheduler.allow_requeue(command.job_id, command.allowed)
+            scheduler.allow_requeue(command.job_id)
         except TransientError as error:
             raise RefusedError(error.message) from error  # best effort: only what was not seen is asked again
-    return RequeueAllowed(task=command.task, allowed=command.allowed, outcome=OrderStatus.DONE)
+    return RequeueAllowed(task=command.task, outcome=OrderStatus.DONE)
 
 
 def _cancel(scheduler: Scheduler, command: CancelJob) -> Event:

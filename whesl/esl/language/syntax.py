@@ -61,11 +61,10 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``LIMIT count [WITHOUT PROGRESS] [WITHIN seconds]``."""
+    """``LIMIT count [WITHIN seconds]``."""
 
     keyword: Word
     count: Word
-    without_progress: Word | None
     within: Word | None
 
 

@@ -84,12 +84,17 @@ def stop(transition: Transition, code: int, reason: str) -> None:
 
 
 def on_job_ended(transition: Transition, _event: JobEnded) -> None:
-    """The end of the job is the task's: nothing of it is started again."""
-    if transition.state.phase is not Phase.FINISHED:
-        stopped = transition.state.stop_reason
-        transition.finish(
-            KILLED, TaskState.CANCELLED, stopped or "its batch shell was killed, and its job ended"
-        )
+    """The end of the job is the task's: nothing of it is started again.
+
+    Nobody knows here what became of the job: its node may be going down, the batch shell first.
+    """
+    if transition.state.phase is Phase.FINISHED:
+        return
+    if stopped := transition.state.stop_reason:
+        transition.finish(KILLED, TaskState.CANCELLED, stopped)
+    else:
+        reason = "its batch shell was killed, and its job ended"
+        transition.finish(KILLED, TaskState.FAILED, reason, with_job=True)
 
 
 def on_signal(transition: Transition, event: Signalled) -> None:

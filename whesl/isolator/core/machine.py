@@ -64,7 +64,7 @@ from whesl.isolator.core.recovery import (
 from whesl.isolator.core.state import Phase, State
 from whesl.isolator.core.task_setup import Setup, token_prefix
 from whesl.isolator.core.transition_context import Transition
-from whesl.model.outcomes import Action, RecoveryOutcome
+from whesl.model.outcomes import Action, RecoveryOutcome, RequeueSaid
 from whesl.model.states import NodeState, TaskState
 from whesl.records import isolator as records
 from whesl.wire.messages import (
@@ -222,7 +222,7 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
         return
     running_task_reconfiguration.on_welcome(transition, welcome)
     if transition.state.phase is Phase.NEW and transition.state.waits_for_welcome:
-        if transition.state.setup.requeue_allowed:
+        if transition.state.setup.requeue is RequeueSaid.NOTHING:
             # Never later: the coordinator may have allowed it again for a reason.
             transition.do(ForbidRequeue())
         _begin(transition)

@@ -32,6 +32,8 @@ def registration(transition: Transition) -> Register:
         state=transition.state.task_state,
         configuration_version=transition.state.coordinator_version,
         cluster=setup.cluster,
+        requeue=setup.requeue,
+        kept=setup.kept,
     )
 
 

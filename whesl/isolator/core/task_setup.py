@@ -12,6 +12,7 @@ from whesl.agents.fencing import attempt_token_prefix
 from whesl.esl.spec import ExceptionSpec, Spec
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
+from whesl.model.outcomes import RequeueSaid
 from whesl.model.workflow import Task
 
 
@@ -20,11 +21,12 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
 
     ``claim`` is new for each start of the job's script by the resource manager. ``nodes`` are the
     allocation's, in its order; ``active`` of them are used, the others are spares. ``leader`` tells the job
-    from another with its id. ``requeue_allowed``: the resource manager runs the job again by itself when it
-    loses it, until the coordinator knows of it. ``cluster``: the variables that say which cluster the job
-    runs on. ``kept``: the job outlives a lost node since rules may act on it, and not by its user's wish.
-    ``restarts``: how often the job ran again. ``earlier``: attempts of earlier runs of the same job
-    that ended with a result of their own; those of one that was cut short are in the journal, which goes on.
+    from another with its id. ``requeue``: what its user has said of running the job again; where that is
+    nothing, the resource manager runs it again by itself when it loses it, until the coordinator knows of it.
+    ``cluster``: the variables that say which cluster the job runs on. ``kept``: the job outlives a lost node
+    since rules may act on it, and not by its user's wish. ``restarts``: how often the job ran again.
+    ``earlier``: attempts of earlier runs of the same job that ended with a result of their own; those of one
+    that was cut short are in the journal, which goes on.
     """
 
     task: Task
@@ -40,7 +42,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     active: int | None = None
     own_node: str = ""
     use_own_node: bool = True
-    requeue_allowed: bool = False
+    requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
     account: str = ""  # the directory of the allocation's account of nodes; "" where it uses all of them
     taken: tuple[str, ...] = ()  # nodes that other tasks used when this one began

@@ -116,10 +116,13 @@ class Transition:
             )
         )
 
-    def finish(self, code: int, state: TaskState, reason: str) -> None:
-        """End: the journal's last record, the last message, the exit status."""
+    def finish(self, code: int, state: TaskState, reason: str, *, with_job: bool = False) -> None:
+        """End: the journal's last record, the last message, the exit status.
+
+        ``with_job``: the job has ended, and its resource manager knows how.
+        """
         if self.state.phase is not Phase.FINISHED:
-            self.record(records.Finished(code=code, state=state, reason=reason))
+            self.record(records.Finished(code=code, state=state, reason=reason, with_job=with_job))
         self.send_finished()
 
     def send_finished(self) -> None:
@@ -133,6 +136,7 @@ class Transition:
                 exit_code=ended.code,
                 attempts=self.state.attempt,
                 claim=self.state.setup.claim,
+                with_job=ended.with_job,
             )
         )
         self.do(Finish(code=ended.code, state=ended.state, reason=ended.reason))

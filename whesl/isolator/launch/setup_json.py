@@ -22,7 +22,7 @@ from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.files.other_bytes import carried, reachable
 from whesl.rjms import cluster_environment, manager_table
-from whesl.rjms.granted_spares_and_requeue import requeue_allowed, spares_granted
+from whesl.rjms.granted_spares_and_requeue import requeue_said, spares_granted
 from whesl.rjms.wrapped_script import KEEPS
 
 TYPE_CHECKING = False  # typing costs milliseconds
@@ -140,7 +140,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "own_node": given.batch_host,
         "use_own_node": request.own_node,
         "restarts": given.restart_count,
-        "requeue_allowed": requeue_allowed(os.environ, request.workflow, request.step),
+        "requeue": requeue_said(os.environ, request.workflow, request.step),
         "kept": bool(os.environ.get(KEEPS)) and os.environ.get("SBATCH_NO_KILL", "") != "set",
         "heterogeneous": heterogeneous,
         "cluster": cluster_environment.described(given.rjms, os.environ),

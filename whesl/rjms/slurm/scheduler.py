@@ -161,27 +161,21 @@ class SlurmScheduler:
         """Run the same job again under the same id, without the two minutes' hold of a requeued job.
 
         What it has written so far is copied where Slurm may truncate it (``kept_output``).
-        Slurm refuses it for a job that was submitted with --no-requeue until its owner allows it. Without
-        slurmdbd Slurm takes no change to a job any more once a lost node has left it: RefusedError then.
+        Slurm refuses it for a job that may not run again (``Requeue=0``).
         """
         record = self.jobs([job_id]).get(job_id)
         if record is None:
             raise NoSuchJobError(f"Slurm does not know job {job_id}")
         if record.state is not JobState.PENDING:
-            blocked: WheslError | None = None
-            try:
-                self._update_job(job_id, "Requeue=1")
-            except TransientError as error:
-                blocked = error  # it may have been allowed before: the requeue itself tells
             kept = kept_output.keep(self._commands, record)
             try:
                 self._commands.run("scontrol", "requeue", job_id)
             except RefusedError as error:
                 if "pending execution" not in error.message:
                     kept_output.forget(kept)
-                    if blocked is not None:
-                        hint = "without slurmdbd, Slurm changes no job that has lost a node; submit it again"
-                        raise RefusedError(f"{error.message}; {blocked.message}", hint=hint) from None
+                    if "disabled" in error.message:
+                        message = f"job {job_id} may not run again (Requeue=0)"
+                        raise RefusedError(message, hint="submit it with --requeue") from None
                     raise
         # The requeue is done: without the rest it starts by itself, two minutes later.
         self._lift_hold(job_id)
@@ -196,15 +190,14 @@ class SlurmScheduler:
             raise
         return True
 
-    def allow_requeue(self, job_id: str, allowed: bool) -> None:
-        """Allow that a job is run again, or take that back.
+    def allow_requeue(self, job_id: str) -> None:
+        """Allow that a job is run again, where that was withdrawn (``SlurmAllocation.forbid_requeue``).
 
         To be said before a lost node has left the job: without slurmdbd Slurm takes no change to it after.
-        Nothing is taken back where Slurm allows it to every job (JobRequeue): its script may count on that.
+        Where Slurm allows it to every job (JobRequeue), nobody but the job's user withdraws it.
         """
-        if not allowed and cluster_settings(self._commands).get("JobRequeue") != "0":
-            return
-        self._update_job(job_id, f"Requeue={int(allowed)}")
+        if cluster_settings(self._commands).get("JobRequeue") == "0":
+            self._update_job(job_id, "Requeue=1")
 
     def lift_hold(self, record: JobRecord) -> None:
         """Let a job start soon that waits only because it was requeued.
@@ -347,8 +340,8 @@ def cluster_settings(commands: SlurmCommands) -> dict[str, str]:
 def submission(request: JobRequest) -> list[str]:
     """Return the sbatch command for a request.
 
-    --no-kill keeps the allocation when a node is lost, --no-requeue leaves the decision to us, and the output
-    is appended to, so that a requeue under the same id does not wipe out what the first run wrote.
+    --no-kill keeps the allocation when a node is lost, and the output is appended to, so that a requeue under
+    the same id does not wipe out what the first run wrote.
     """
     options: dict[str, object] = {
         "comment": records.comment_for(request.token),
@@ -370,7 +363,7 @@ def submission(request: JobRequest) -> list[str]:
         "gres": request.demands.gres,
         "mem": request.demands.memory,
     }
-    switches = ["--parsable", "--no-kill", "--no-requeue"]
+    switches = ["--parsable", "--no-kill", "--requeue" if request.requeue else "--no-requeue"]
     if request.demands.exclusive:
         switches.append("--exclusive")
     if request.after_ok:

@@ -17,7 +17,7 @@ from whesl.model import file_retry
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.rjms import manager_table
-from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_ALLOWED, granted
+from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_SAID, granted, requeue_known
 from whesl.rjms.slurm.command import failure
 from whesl.rjms.slurm.records import comment_for
 from whesl.workflows import script_wrapping
@@ -86,7 +86,7 @@ def _submit(
             # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
             said_inside = {
                 GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
-                REQUEUE_ALLOWED: f"{wrapped.workflow}/{wrapped.step}" if wish.requeue else "",
+                REQUEUE_SAID: requeue_known(wish.requeue, wrapped.workflow, wrapped.step),
             }
             return _call(real, wish.words, {**environment, **said_inside}, _place(call, wrapped))
 

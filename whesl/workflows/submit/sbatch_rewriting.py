@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from whesl.rjms.granted_spares_and_requeue import NO, NOTHING, YES
 from whesl.workflows.script_wrapping import WrappedScript
 from whesl.workflows.submit.sbatch_options import SEPARATORS, Call, parse_header
 
@@ -16,13 +17,13 @@ class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
     """The words after ``sbatch``, and what has to be said to the user, a sentence each.
 
     ``spares`` is the number of spare nodes that were asked for; it may be less than the script's own
-    number when the call does not say how many nodes the job needs. ``requeue``: the scheduler may run the job
-    again by itself as long as nothing of it has been heard, which its user has not asked for.
+    number when the call does not say how many nodes the job needs. ``requeue`` is what the user has said of
+    running the job again; of a job that is only observed it does not matter.
     """
 
     words: tuple[str, ...]
     spares: int
-    requeue: bool = False
+    requeue: str = ""
     notices: tuple[str, ...] = ()
 
 
@@ -64,10 +65,10 @@ def rewrite(
     words = [f"--comment={comment}"]
     if wrapped.keeps:
         words.append("--no-kill")
-    requeue = not wrapped.observe and not _requeue_said(call, script_text, environment or {})
-    if requeue:
+    said = "" if wrapped.observe else _requeue_said(call, script_text, environment or {})
+    if said == NOTHING:
         words.append("--requeue")
-    if requeue and _keeps_output(asked, environment or {}, exists):
+    if said == NOTHING and _keeps_output(asked, environment or {}, exists):
         words.append("--open-mode=append")
     notices: list[str] = []
     if avoid:
@@ -93,7 +94,7 @@ def rewrite(
         given += [":", *component, *words]
     script = wrapped.source or call.script
     given += ["--", script] if script.startswith("-") else [script]
-    return Rewritten(words=(*given, *call.arguments), spares=count, requeue=requeue, notices=tuple(notices))
+    return Rewritten(words=(*given, *call.arguments), spares=count, requeue=said, notices=tuple(notices))
 
 
 def original_comment(call: Call, script_text: str) -> str:
@@ -105,11 +106,15 @@ def original_comment(call: Call, script_text: str) -> str:
     return found[-1] if found else ""
 
 
-def _requeue_said(call: Call, script_text: str, environment: Mapping[str, str]) -> bool:
-    """Whether the user has said that the job may be run again, or that it may not."""
-    words = [name for name, _ in (*parse_header(script_text), *call.options)]
-    said = "requeue" in words or "no-requeue" in words
-    return said or "SBATCH_NO_REQUEUE" in environment or "SBATCH_REQUEUE" in environment
+def _requeue_said(call: Call, script_text: str, environment: Mapping[str, str]) -> str:
+    """Return what the user has said last of running the job again, in the order in which sbatch reads it."""
+    variables = [name for name in ("NO_REQUEUE", "REQUEUE") if f"SBATCH_{name}" in environment]
+    words = [
+        *(name for name, _ in parse_header(script_text)),
+        *(name.lower().replace("_", "-") for name in variables),
+        *(name for name, _ in call.options),
+    ]
+    return next((word for word in reversed(words) if word in (YES, NO)), NOTHING)
 
 
 def _keeps_output(

@@ -219,6 +219,8 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         job_id=record.job_id,
         cluster=record.cluster,
         nodes=record.nodes,
+        requeue=record.requeue,
+        kept=record.kept,
         uses=() if another else before.uses,
         lost=() if another else before.lost,
         declared=tuple(map(sys.intern, record.declared)),

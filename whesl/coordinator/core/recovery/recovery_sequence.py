@@ -168,10 +168,10 @@ def _conclude(transition: Transition, recovery: Recovery) -> None:
     if recovery.origin is Origin.ESCALATION:
         requeue_and_silent_tasks.decide(transition, recovery)
     elif recovery.requeue and not recovery.refused:
-        if not requeue_and_silent_tasks.order_requeue(
+        if why := requeue_and_silent_tasks.order_requeue(
             transition, recovery.task, recovery.exception, recovery.id
         ):
-            refuse(transition, recovery.id, requeue_and_silent_tasks.SPENT)
+            refuse(transition, recovery.id, why)
     elif recovery.origin is Origin.REQUEST:
         grant(transition, recovery)
     else:

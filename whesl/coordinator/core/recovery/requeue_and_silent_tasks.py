@@ -27,7 +27,7 @@ from whesl.coordinator.core.state import Recovery, RequeueEntry, TaskEntry
 from whesl.coordinator.core.transition_context import Transition
 from whesl.esl.spec import Otherwise
 from whesl.model.bad_node_expiry import SECONDS
-from whesl.model.outcomes import OrderStatus, ToldBy, Verdict
+from whesl.model.outcomes import OrderStatus, RequeueSaid, ToldBy, Verdict
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import BadNode, Grade
 from whesl.records import coordinator as records
@@ -35,6 +35,7 @@ from whesl.rjms.port import JobRecord
 from whesl.wire.messages import EscalationDecision
 
 SPENT = "the job was run again already, and is not run a third time"
+UNWANTED = "its user wants no second run (--no-requeue)"
 # Reasons that mean another set of nodes would do.
 _ALLOCATION = frozenset({"spares-exhausted", "allocation-lost"})
 _STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
@@ -48,10 +49,8 @@ def decide(transition: Transition, recovery: Recovery) -> None:
         settle(transition, recovery, Verdict.FAIL, recovery.refused)
     elif recovery.requeue or recovery.steps or recovery.reason in _ALLOCATION:
         because = f"{recovery.raised.exception}: {recovery.reason}"
-        if not order_requeue(transition, entry.id, because, recovery.id):
-            settle(
-                transition, recovery, Verdict.FAIL, SPENT if entry.job_id else "there is no job to run again"
-            )
+        if why := order_requeue(transition, entry.id, because, recovery.id):
+            settle(transition, recovery, Verdict.FAIL, why)
     else:
         described = exception_of(workflow.spec if workflow else None, recovery.exception)
         pause = described is not None and described.otherwise is Otherwise.PAUSE
@@ -91,25 +90,27 @@ def send_decision(transition: Transition, recovery: Recovery, peer: str) -> None
 # Running the same job again ----------------------------------------------------------------------------
 
 
-def order_requeue(transition: Transition, task: str, because: str, recovery: str = "") -> bool:
-    """Order that a task's job runs again under its id; False when it may not.
+def order_requeue(transition: Transition, task: str, because: str, recovery: str = "") -> str:
+    """Order that a task's job runs again under its id; return why it may not, '' when it is ordered.
 
     The order is written down with a token of the job's present run before anything is asked of the
     scheduler, so that no repeat and no crash makes two of it.
     """
     entry = transition.state.tasks[task]
     if not entry.job_id or not entry.rjms:
-        return False
+        return "there is no job to run again"
+    if entry.requeue is RequeueSaid.NO:
+        return UNWANTED
     orders = transition.state.requeues
     token = f"{task}@{entry.claim}"
     if token in orders:
-        return orders[token].status is not OrderStatus.REFUSED
+        return SPENT if orders[token].status is OrderStatus.REFUSED else ""
     used = sum(
         order.task == task and order.job_id == entry.job_id and order.status is not OrderStatus.REFUSED
         for order in orders.values()
     )
     if used >= transition.state.settings.requeues:
-        return False
+        return SPENT
     transition.record(
         records.RequeueDecided(
             token=token,
@@ -123,7 +124,7 @@ def order_requeue(transition: Transition, task: str, because: str, recovery: str
     )
     transition.say(f"{task}: job {entry.job_id} is to run again: {because}")
     pursue(transition, transition.state.requeues[token])
-    return True
+    return ""
 
 
 def pursue(transition: Transition, order: RequeueEntry) -> None:
@@ -139,6 +140,7 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
                 job_id=order.job_id,
                 restarts=order.restarts,
                 exclude=exclude,
+                withdrawn=transition.state.tasks[order.task].requeue is RequeueSaid.NOTHING,
             )
         )
 
@@ -155,13 +157,15 @@ def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
 def prepare(transition: Transition, entry: TaskEntry) -> None:
     """Have the scheduler allow that a job in danger is run again, as long as it still takes that.
 
-    Once its isolator was welcomed, a job is not requeued behind our back. Without slurmdbd, Slurm takes no
-    change to a job any more once a lost node has left it, so what may be needed then has to be said when the
-    first doubt comes up.
+    It concerns jobs that outlive a lost node, since rules may act on it, and of whose second run their users
+    have said nothing: any other job ends, or runs again, as it does without us. The isolator has withdrawn
+    the permission with its welcome. Without slurmdbd, Slurm takes no change to a job any more once a lost
+    node has left it, so what may be needed then has to be said when the first doubt comes up.
     """
+    ours = entry.kept and entry.requeue is RequeueSaid.NOTHING and not _observed(transition, entry)
     again = _runs(entry) < transition.state.settings.requeues and pending_requeue(transition, entry) is None
-    if entry.live and entry.job_id and entry.rjms and not _observed(transition, entry) and again:
-        transition.do(AllowRequeue(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, allowed=True))
+    if ours and again and entry.live and entry.job_id and entry.rjms:
+        transition.do(AllowRequeue(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
 
 
 def _observed(transition: Transition, entry: TaskEntry) -> bool:
@@ -181,7 +185,7 @@ def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
     key = f"allow {event.task}"
     if event.outcome is not OrderStatus.DONE:
         transition.say(f"{event.task}: it could not be said whether its job may run again: {event.reason}")
-    if event.outcome is OrderStatus.LATER and event.allowed:
+    if event.outcome is OrderStatus.LATER:
         transition.wait_to_retry(key)
     else:
         transition.retry_over(key)
@@ -299,6 +303,8 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
             lives = msgspec.structs.replace(contest, lives=True)
             transition.volatile(contests=volatile.contests.with_(entry.id, lives))
         host = _lost_batch_host(entry, record, order) if record is not None else None
+        if host is None:
+            transition.volatile(hostless=transition.state.volatile.hostless.without(entry.id))
         if host is not None:
             _batch_host_lost(transition, entry, host)
         elif order is not None and record is not None and _new_run(order, record):
@@ -410,9 +416,16 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
             source="scheduler",
         )
         transition.record(records.BadNodeSeen(bad_node=bad, task=entry.id))
-    again = pending_requeue(transition, entry) is None and order_requeue(transition, entry.id, reason)
-    if not again:
+    if pending_requeue(transition, entry) is not None:
         give_up(transition, entry, f"{reason}; {SPENT}")
+        return
+    why = order_requeue(transition, entry.id, reason)
+    hostless = transition.state.volatile.hostless
+    if why == UNWANTED and entry.id not in hostless:
+        # The scheduler may be about to end the job, which says more than our cancelling it.
+        transition.volatile(hostless=hostless.with_(entry.id, None))
+    elif why:
+        give_up(transition, entry, f"{reason}; {why}")
 
 
 def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
