@@ -188,10 +188,13 @@ def test_who_shares_a_file_with_nobody_is_asked_rarely(common: Path, monkeypatch
     tailer.follow(str(common), common.stat().st_size)
     asked: list[str] = []
     real = os.path.exists
-    monkeypatch.setattr(
-        "os.path.exists",
-        lambda path: asked.append(path) or real(path) if "outputs" in str(path) else real(path),
-    )
+
+    def exists(path: str) -> bool:
+        if "outputs" in str(path):
+            asked.append(path)
+        return real(path)
+
+    monkeypatch.setattr("os.path.exists", exists)
     now = 0.0
     monkeypatch.setattr("whesl.detect.shared_output.time.monotonic", lambda: now)
     with common.open("ab", buffering=0) as first:

@@ -114,7 +114,7 @@ def orders_not_compared() -> Any:
     """Whether a job was ordered to run again before is not looked up."""
     real = requeue_and_silent_tasks.order_requeue
 
-    def order(turn: Any, task: str, because: str, recovery: str = "") -> bool:
+    def order(turn: Any, task: str, because: str, recovery: str = "") -> str:
         entry = turn.state.tasks[task]
         known = Map((key, value) for key, value in turn.state.requeues.items() if value.task != entry.id)
         turn.state = msgspec.structs.replace(turn.state, requeues=known)
