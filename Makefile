@@ -18,7 +18,7 @@ ORDER ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ckpt check test test-flux lint style types parser man clean soak fuzz chaos neutrality
+.PHONY: help demo demo-ckpt check test test-flux test-slurm lint style types parser man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
@@ -92,6 +92,13 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 	@command -v flux >/dev/null || { echo "flux is not on PATH: load its module, or see docs/flux.md"; exit 1; }
 	@flux version
 	WHESL_NEED_FLUX=1 $(PYTEST) -m flux $(PYTEST_ARGS)
+
+# Tests of a few modules: make test-slurm SLURM=/opt/slurm TESTS="tests/site tests/rjms/slurm".
+SLURM ?=
+TESTS ?=
+test-slurm: $(VENV)/.dev ## every test on a real Slurm, on any installation: make test-slurm SLURM=/opt/slurm (root)
+	@PATH=$$PATH:/usr/sbin; $(if $(SLURM),$(SLURM)/sbin/)slurmctld -V || { echo "there is no Slurm to be tested"; exit 1; }
+	$(if $(SLURM),WHESL_SLURM=$(SLURM)) $(PYTEST) -m slurm $(TESTS) $(PYTEST_ARGS)
 
 soak: $(VENV)/.dev ## simulated worlds with faults on a virtual clock: make soak SEEDS=1000000 FIRST=0
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST)

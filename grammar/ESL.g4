@@ -58,14 +58,14 @@ word
     | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | EXCEPT | CODE | SIGNAL
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
-    | LIMIT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
+    | LIMIT | WITHOUT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
     | CAUSE | EXTERNAL | PREDICTED | CONFIDENCE | BEFORE | FAILURE | STDOUT | STDERR | OUTPUT | FILE
     ;
 
 // How often, and what then -------------------------------------------------------------------------
 
 clause
-    : LIMIT count within?                                                                  # limit
+    : LIMIT count ( WITHOUT PROGRESS )? within?                                            # limit
     | BACKOFF seconds                                                                      # backoff
     | ELSE ( FAIL | PAUSE | ESCALATE exceptionName? )                                      # otherwise
     | RAISE STRING severity?                                                               # raise
@@ -158,6 +158,7 @@ WITHIN : 'WITHIN' ;
 TIMEOUT : 'TIMEOUT' ;
 WARMUP : 'WARMUP' ;
 LIMIT : 'LIMIT' ;
+WITHOUT : 'WITHOUT' ;
 BACKOFF : 'BACKOFF' ;
 ELSE : 'ELSE' ;
 FAIL : 'FAIL' ;

@@ -22,7 +22,7 @@ from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
 from whesl.predict import compile_choice
 from whesl.testing import fluxbed
-from whesl.testing.install_slurm import SlurmBedError, install
+from whesl.testing.install_slurm import SlurmBedError, install, prefix, search_path
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 
@@ -88,6 +88,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     # Tests start thousands of short processes, half of whose time would go into compiling what they import.
+    os.environ["PATH"] = search_path()  # the Slurm that is tested comes first
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     limits.stretch()
@@ -184,7 +185,10 @@ def in_ci() -> bool:
 
 
 def need_slurm(*more: str) -> None:
-    """Skip the test where no real Slurm can be started; fail in CI. ``more``: package sets such as "mpi"."""
+    """Skip the test where no real Slurm can be started; fail in CI, and where a certain one is to be tested.
+
+    ``more``: package sets such as "mpi".
+    """
     reason = ""
     if os.geteuid() != 0:
         reason = "a real Slurm has to be started by root"
@@ -195,6 +199,8 @@ def need_slurm(*more: str) -> None:
             reason = str(error)
     if reason and in_ci():
         pytest.fail(f"CI has to run these tests: {reason}")
+    if reason and prefix():
+        pytest.fail(reason)
     if reason:
         pytest.skip(reason)
 

@@ -17,6 +17,8 @@ local loaded, place = pcall(dofile, here .. "/whesl_placement.lua")
 if not loaded then
    slurm.log_error("whesl placement: %s", tostring(place))
    place = nil
+elseif place.lacking then
+   slurm.log_error("whesl placement: %s", place.lacking)
 end
 
 local function number(value)

@@ -18,15 +18,22 @@ local M = {
 local table_now, seen = nil, nil
 local memo, memo_count = {}, 0
 
--- With lua-posix, a pipe or a device in the table's place is not even opened.
+-- A pipe or a device in the table's place must not even be opened: slurmctld would wait for it for ever. Only
+-- lua-posix tells it from a file before that, so no table is read without it.
 local has_stat, stat = pcall(require, "posix.sys.stat")
 
-local function plain(path)
-   if not has_stat or type(stat) ~= "table" then
-      return true
+M.lacking = nil
+if not has_stat or type(stat) ~= "table" then
+   M.lacking = "no table is read: lua-posix is not installed for " .. _VERSION
+end
+
+function M.plain(path)
+   if M.lacking then
+      return false
    end
    local found = stat.lstat(path)
-   return found ~= nil and stat.S_ISREG(found.st_mode) ~= 0 and found.st_size <= M.most
+   local regular = found and stat.S_ISREG(found.st_mode)
+   return (regular == true or type(regular) == "number" and regular ~= 0) and found.st_size <= M.most
 end
 
 local function whole(text)
@@ -115,7 +122,7 @@ end
 -- The table, or nil where there is none that may be used.
 function M.table()
    local now = M.now()
-   local file = plain(M.path) and io.open(M.path, "r") or nil
+   local file = M.plain(M.path) and io.open(M.path, "r") or nil
    local first = file and header((file:read(256) or ""):match("^([^\n]*)\n"))
    if not first then
       table_now, seen = nil, nil

@@ -106,7 +106,9 @@ def _within(draw: st.DrawFn) -> str:
 @st.composite
 def _clauses(draw: st.DrawFn, others: list[str]) -> str:
     clauses = [
-        draw(_numbers.map(lambda n: f"LIMIT {n}")) + draw(_within()),
+        draw(_numbers.map(lambda n: f"LIMIT {n}"))
+        + draw(st.sampled_from(["", " WITHOUT PROGRESS"]))
+        + draw(_within()),
         draw(_seconds.map(lambda s: f"BACKOFF {s}")),
         "ELSE " + draw(st.sampled_from(["FAIL", "PAUSE", "ESCALATE", *(f"ESCALATE {o}" for o in others)])),
     ]

@@ -117,6 +117,8 @@ def test_all_detections_of_an_exception_are_kept_in_order() -> None:
         ("", (3, None, 0, Otherwise.FAIL, None)),
         ("LIMIT 5", (5, None, 0, Otherwise.FAIL, None)),
         ("LIMIT 5 WITHIN 60.5", (5, 60.5, 0, Otherwise.FAIL, None)),
+        ("LIMIT 5 WITHOUT PROGRESS", (5, None, 0, Otherwise.FAIL, None)),
+        ("LIMIT 5 WITHOUT PROGRESS WITHIN 60 ELSE PAUSE", (5, 60, 0, Otherwise.PAUSE, None)),
         ("BACKOFF 0.5 LIMIT 2", (2, None, 0.5, Otherwise.FAIL, None)),
         ("ELSE PAUSE BACKOFF 0", (3, None, 0, Otherwise.PAUSE, None)),
         ("ELSE ESCALATE", (3, None, 0, Otherwise.ESCALATE, None)),
@@ -139,6 +141,7 @@ def test_clauses(clauses: str, expected: object) -> None:
     )
     x = spec_of(text).exception("X")
     assert (x.limit, x.limit_within, x.backoff, x.otherwise, x.escalate_to) == expected
+    assert x.without_progress == ("PROGRESS" in clauses)
 
 
 @pytest.mark.parametrize(

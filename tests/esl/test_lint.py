@@ -109,6 +109,13 @@ def test_what_works(text: str) -> None:
     assert findings(f"{HEADER}{text}\n") == ()
 
 
+@pytest.mark.parametrize("limit", ["LIMIT 3 WITHIN 60", "LIMIT 3 WITHOUT PROGRESS"])
+def test_what_a_limit_does_not_bound_may_be_counted(limit: str) -> None:
+    header = HEADER.replace("LOW JOB_LEVEL JOB [run]", f"LOW JOB_LEVEL JOB [run] {limit}")
+    assert header != HEADER
+    assert findings(f"{header}{DETECT}EXCEPTION LOW 5 TIMES\n") == ()
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_can_work(name: str) -> None:
     assert findings(EXAMPLES[name]) == ()

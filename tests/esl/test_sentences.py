@@ -124,6 +124,8 @@ def test_budget_and_end() -> None:
         == "at most 5 times for each task within 1 h, after a wait of 10 s, then 20 s, then 40 s and so on"
     )
     assert item.otherwise == "LOW is raised instead"
+    progress = one(header=HEADER.replace("ELSE FAIL", "LIMIT 5 WITHOUT PROGRESS", 1)).budget
+    assert progress.startswith("at most 5 times for each task since it last got further")
     for clause, end in (
         ("ELSE PAUSE", "paused"),
         ("ELSE FAIL", "fails"),

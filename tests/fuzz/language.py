@@ -35,6 +35,7 @@ _WORDS = (
     'DISK "/a" ABOVE 90%',
     "EXCEPTION E 3 TIMES",
     "LIMIT 3 BACKOFF 2 ELSE ESCALATE",
+    "LIMIT 3 WITHOUT PROGRESS WITHIN 60",
     'INCLUDE "mpi"\n',
     '{"a": [1, null, "${b}"]}',
     "# comment\n",

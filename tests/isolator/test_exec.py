@@ -414,8 +414,10 @@ def test_a_spent_budget_is_a_visible_failure(bench: Bench) -> None:
     assert len(out.splitlines()) == 3
 
 
-def test_observe_mode_reports_and_touches_nothing(bench: Bench) -> None:
-    command = bench.script('echo "An error occurred in MPI_Send"; sleep 1; echo "went on"; exit 4\n')
+@pytest.mark.parametrize("pause", ["sleep 1; ", ""], ids=["early", "at the end"])
+def test_observe_mode_reports_and_touches_nothing(bench: Bench, pause: str) -> None:
+    """What it died of was told only where the line had been read before the end, not always."""
+    command = bench.script(f'echo "An error occurred in MPI_Send"; {pause}echo "went on"; exit 4\n')
     code, out, _ = bench.run(*command, options=("--observe", "-e", bench.rules()))
     assert code == 4
     assert out.endswith("went on\n")

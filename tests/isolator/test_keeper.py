@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -158,3 +159,14 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     finally:
         attempt_processes.end_at_once("token", started.pid)
         started.wait()
+
+
+def test_who_hears_a_signal_dies_of_it_also_where_the_command_had_to_be_killed(tmp_path: Path) -> None:
+    """It ended with status 143, which accounting calls a failure of its own, not a cancelled job."""
+    ready = tmp_path / "ready"
+    script = f"trap '' TERM; : > {ready}; while :; do sleep 0.1; done"
+    words = (sys.executable, "-m", "whesl", "exec", "--term-grace", "1", "--", "sh", "-c", script)
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as child:
+        until(ready.exists, "the command", 60.0)
+        child.terminate()
+        assert child.wait(60) == -signal.SIGTERM

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from types import FrameType
 
 from tests.simulation.scenario import draw
 from tests.simulation.system import play
@@ -22,6 +21,7 @@ CHUNK = 100
 YOUNG = 50_000
 SHOWN = 20
 TOLD_EVERY = 5.0
+LOOK = 0.5  # seconds between two looks at whether it was interrupted
 
 
 def failures(first: int, count: int) -> list[tuple[int, str]]:
@@ -51,12 +51,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _interrupt_once(number: int, frame: FrameType | None) -> None:
-    # A second one (timeout(1) sends two) would cut the orderly end short, and the pool would wait for ever.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
 def _chunks(first: int, count: int) -> Iterator[tuple[int, int]]:
     for start in range(first, first + count, CHUNK):
         yield start, min(CHUNK, first + count - start)
@@ -78,32 +72,32 @@ def run_many(first: int, count: int, processes: int | None = None) -> int:
     failed: list[tuple[int, str]] = []
     chunks = _chunks(first, count)
     running: dict[Future[list[tuple[int, str]]], int] = {}
-    interrupted = False
-    before = signal.signal(signal.SIGINT, _interrupt_once)
+    interrupted: list[int] = []
+    # It takes note only: an exception at any place would break the pool, or be lost in a callback. So does a
+    # second one (timeout(1) sends two).
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupted.append(number))
     # A fresh interpreter in each: nothing is shared, whatever started this one.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context, initializer=begin_work) as pool:
-        try:
-            while True:
-                while len(running) < 2 * workers and (chunk := next(chunks, None)) is not None:
-                    running[pool.submit(failures, *chunk)] = chunk[1]
-                if not running:
-                    break
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    done += running.pop(future)
-                    for seed, text in future.result():
-                        failed.append((seed, text))
-                        if len(failed) <= SHOWN:
-                            print(f"seed {seed}: {text[:300]}", flush=True)
-                            print(f"  python -m tests.simulation --seed {seed}", flush=True)
-                if time.monotonic() - last >= TOLD_EVERY:
-                    last = time.monotonic()
-                    print(
-                        f"{done} of {count}, {done / (last - began):.0f} a second, {len(failed)} failed",
-                        flush=True,
-                    )
-        except KeyboardInterrupt:
-            interrupted = True
+        while not interrupted:
+            while len(running) < 2 * workers and (chunk := next(chunks, None)) is not None:
+                running[pool.submit(failures, *chunk)] = chunk[1]
+            if not running:
+                break
+            for future in wait(running, timeout=LOOK, return_when=FIRST_COMPLETED).done:
+                done += running.pop(future)
+                for seed, text in future.result():
+                    failed.append((seed, text))
+                    if len(failed) <= SHOWN:
+                        print(f"seed {seed}: {text[:300]}", flush=True)
+                        print(f"  python -m tests.simulation --seed {seed}", flush=True)
+            if time.monotonic() - last >= TOLD_EVERY:
+                last = time.monotonic()
+                print(
+                    f"{done} of {count}, {done / (last - began):.0f} a second, {len(failed)} failed",
+                    flush=True,
+                )
+        if interrupted:
             for future in running:
                 future.cancel()
             print("interrupted: the worlds that have begun end first", flush=True)

@@ -207,6 +207,26 @@ def test_a_directory_of_another_account_is_not_to_be_taken_from_it(tmp_path: Pat
     assert "chown" not in str(told.value.hint)
 
 
+@pytest.mark.parametrize("lua", ["5.1", "5.3", "5.4"])
+@pytest.mark.parametrize("module", ["posix.so", "posix/sys/stat.so", ""])
+def test_a_lua_without_posix_is_told(
+    etc: Etc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lua: str, module: str
+) -> None:
+    """Slurm's libraries name the Lua that they were built with, each distribution's in another way."""
+    monkeypatch.setattr(plugin_installation, "_MODULES", (f"{tmp_path}/*/lua",))
+    other = "5.3" if lua == "5.1" else "5.1"
+    for name in (other, lua) if module else (other,):
+        path = tmp_path / f"lib{name}" / "lua" / name / (module or "posix.so")
+        path.parent.mkdir(parents=True)
+        path.touch()
+    etc.write(PLAIN)
+    for named in (f"liblua{lua}.so.0", f"liblua-{lua}.so", f"liblua.so.{lua}"):
+        (etc.plugins / "job_submit_lua.so").write_bytes(b"\x7fELF\0liblua.so\0" + named.encode() + b"\0")
+        notes = plugin_installation.plan_install(etc.conf, etc.service, cli_filter=False).notes
+        assert len(notes) == (not module)
+        assert all(f"lua-posix was not found for Lua {lua}" in note for note in notes)
+
+
 def test_a_link_to_nothing_is_not_replaced(etc: Etc) -> None:
     etc.write(PLAIN)
     (etc.here / "job_submit.lua").symlink_to("../gone.lua")

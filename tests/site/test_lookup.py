@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -21,14 +23,15 @@ from whesl.site.publish.observed_node import Node
 from whesl.site.publish.plugin_file import Decision, Lookup, Request
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-LUA = next((found for name in ("lua5.1", "lua5.3", "lua") if (found := shutil.which(name))), None)
+LUAS = [name for name in ("lua5.1", "lua5.3", "lua5.4", "lua") if shutil.which(name)]
+LUA = LUAS[0] if LUAS else None
 NOW = 1_700_000_000.0
 HORIZONS = (3600.0, 86400.0)
 
 _ASK = """
 package.path, package.cpath = "", ""
 local M = dofile("PLUGIN")
-M.path, M.now = "TABLE", function() return NOW end
+M.path, M.now, M.plain = "TABLE", function() return NOW end, function() return true end
 for line in io.lines() do
    local job = (loadstring or load)("return " .. line)()
    local found = M.decide(job)
@@ -227,7 +230,7 @@ def test_torn_stale_and_observing_tables_exclude_nothing(tmp_path: Path) -> None
 _REPLACED = """
 package.path, package.cpath = "", ""
 local M = dofile("PLUGIN")
-M.path, M.now = "TABLE", function() return NOW end
+M.path, M.now, M.plain = "TABLE", function() return NOW end, function() return true end
 local job = { partitions = { "main" }, nodes = 1, cpus = 1, node_cpus = 1, memory = 0, features = {} }
 for line in io.lines() do
    local found = M.decide(job)
@@ -260,6 +263,50 @@ def test_a_table_that_was_replaced_or_withdrawn_is_not_used_once_more(tmp_path: 
         check=True,
     )
     assert said.stdout.split("\n") == ["n01", "n02", "", "n03", "", ""]
+
+
+_KIND = """
+if arg[1] == "without" then
+   package.path, package.cpath = "", ""
+end
+local M = dofile("PLUGIN")
+M.path, M.now = "TABLE", function() return NOW end
+local job = { partitions = { "main" }, nodes = 1, cpus = 1, node_cpus = 1, memory = 0, features = {} }
+local found = M.decide(job)
+print(found and found.nodes or "", M.lacking or "")
+"""
+PLACES: dict[str, Callable[[Path, Path], object]] = {
+    "a file": lambda path, table: path.write_bytes(table.read_bytes()),
+    "a pipe": lambda path, _: os.mkfifo(path),
+    "a link to a pipe": lambda path, table: (os.mkfifo(table.with_name("p")), path.symlink_to("p")),
+    "a link to a file": lambda path, table: path.symlink_to(table),
+    "a device": lambda path, _: path.symlink_to("/dev/zero"),
+    "a terminal": lambda path, _: path.symlink_to("/dev/ptmx"),
+    "a directory": lambda path, _: path.mkdir(),
+    "nothing": lambda *_: None,
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize("posix", ["with", "without"])
+@pytest.mark.parametrize("lua", LUAS)
+def test_only_a_file_is_opened(lua: str, posix: str, kind: str, tmp_path: Path) -> None:
+    """Without lua-posix a pipe was opened: slurmctld waited for ever for who would write to it.
+
+    It was seen with Slurm 24.05 and 26.05, built with a Lua for which lua-posix was not there.
+    """
+    (tmp_path / "good").write_bytes(plugin_file.encode(looked(cluster(), {"n01": 0.9})))
+    PLACES[kind](tmp_path / "table", tmp_path / "good")
+    script = _KIND.replace("PLUGIN", str(ROOT / "plugins/slurm/whesl_placement.lua"))
+    script = script.replace("TABLE", str(tmp_path / "table")).replace("NOW", f"{NOW:.0f}")
+    (tmp_path / "ask.lua").write_text(script)
+    command = [lua, str(tmp_path / "ask.lua"), posix]
+    nodes, _, lacking = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.partition("\t")
+    if posix == "without":
+        assert "lua-posix is not installed for Lua 5." in lacking
+    assert nodes == ("n01" if kind == "a file" and not lacking.strip() else "")
 
 
 @given(st.lists(st.sampled_from([f"n{at}" for at in range(30)] + ["a", "b-1", "n01", "x9999999999999"])))

@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import need_slurm
 from tests.environments import MANAGERS, environment
 from whesl.testing.faults import FaultError, tmpfs
+from whesl.testing.install_slurm import command
 from whesl.testing.slurmbed import SlurmBed
 
 WHESL = Path(sys.executable).parent / "whesl"
@@ -112,7 +113,7 @@ class Desk:
         # Snakemake's jobs drop all that begins with SLURM_, so also where this cluster's slurm.conf is.
         (place / "bin").mkdir()
         srun = place / "bin" / "srun"
-        srun.write_text(f'#!/bin/sh\nexport SLURM_CONF={bed.conf}\nexec /usr/bin/srun "$@"\n')
+        srun.write_text(f'#!/bin/sh\nexport SLURM_CONF={bed.conf}\nexec {command("srun")} "$@"\n')
         srun.chmod(0o755)
         path = f"{place / 'bin'}:{managers}:{os.environ['PATH']}"
         self.environment = {**bed.environment, "WHESL_HOME": os.environ["WHESL_HOME"], "PATH": path}

@@ -327,6 +327,11 @@ def whole(directory: Path) -> list[Manifest]:
     return [manifest for manifest in found if manifest is not None]
 
 
+def newest(directory: Path) -> int:
+    """Return the number of the newest whole checkpoint, 0 for none. Raises OSError."""
+    return next((number for number in numbers(directory) if (directory / str(number) / NAME).exists()), 0)
+
+
 def remove_old(directory: Path, keep: int, spared: Iterable[int] = ()) -> list[int]:
     """Remove all but the newest whole checkpoints of as many ranks as the newest has.
 

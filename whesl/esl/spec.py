@@ -100,8 +100,9 @@ class JobExceptionRaise(Record, frozen=True, kw_only=True):
 class ExceptionSpec(Record, frozen=True, kw_only=True):
     """An exception: for which jobs (globs), how it is seen, what is done, how often, and what then.
 
-    ``limit`` recoveries are allowed (within ``limit_within`` seconds, if given); the n-th recovery waits
-    ``backoff * 2**(n-1)`` seconds first; then ``otherwise``. ``escalate_to`` names the exception that
+    ``limit`` recoveries are allowed (within ``limit_within`` seconds, if given; ``without_progress``: those
+    since the task last got further); the n-th recovery waits ``backoff * 2**(n-1)`` seconds first; then
+    ``otherwise``. ``escalate_to`` names the exception that
     ``ESCALATE`` raises; None leaves the choice to the coordinator's default (the task fails visibly).
     ``raises`` is raised on the job as well, each time, where the resource manager has such exceptions.
     """
@@ -113,6 +114,7 @@ class ExceptionSpec(Record, frozen=True, kw_only=True):
     steps: tuple[RecoveryStep, ...]
     limit: int = DEFAULT_LIMIT
     limit_within: float | None = None
+    without_progress: bool = False
     backoff: float = 0.0
     otherwise: Otherwise = Otherwise.FAIL
     escalate_to: str | None = None

@@ -299,7 +299,8 @@ class Daemon:
                 if found:
                     self._feed(Detections(attempt=number, found=tuple(found)))
                 return
-            self._end_of_attempt.take(number, code or 0, found, judged=judges)
+            observed = self._state.setup.observe
+            self._end_of_attempt.take(number, code or 0, found, judged=judges, observed=observed)
         event = self._end_of_attempt.event(judged=judges)
         self._unexplained = event is None
         if event is not None:

@@ -150,6 +150,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
 
     ``ordinal`` numbers the task's exceptions from 1 over all attempts; (task, ordinal) is the identity
     that makes every later step of its recovery idempotent. ``reached``: how far the attempt had come.
+    ``cause``: what it died of, where it has ended and its output says so.
     """
 
     exception: str
@@ -160,6 +161,7 @@ class Raised(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     transformed_from: tuple[str, ...] = ()
     reached: Reach = Reach()
+    cause: Cause | None = None
 
     @property
     def kinds(self) -> tuple[str, ...]:

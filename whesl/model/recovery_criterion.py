@@ -3,6 +3,7 @@
 An exception is *recovered* when the attempt that was restarted for it
 
 * completed the task, or
+* has a newer whole checkpoint than the failed attempt had, or
 * captured a higher number of progress (``PROGRESS``) than the failed attempt; where that had one, it
   alone decides, or
 * printed the number of a later step of its work than the last one that the failed attempt had printed: one
@@ -44,13 +45,66 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ``seconds`` it had run, ``output``: bytes it had printed (-1: not known), ``progress``: the highest
     number that the first ``PROGRESS`` detection of its task had captured. ``step``: the last step of its work
-    that it had printed: what it calls it, and its number.
+    that it had printed: what it calls it, and its number. ``checkpoint``: the number of the newest whole one
+    of a program that runs under ``--checkpoints``; 0: none is known.
     """
 
     seconds: float = 0.0
     output: int = -1
     progress: float | None = None
     step: tuple[str, int] | None = None
+    checkpoint: int = 0
+
+
+class Furthest(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a task had come in all of its attempts together.
+
+    ``steps``: the highest number of each name that its steps have. The others are the highest of ``Reach``.
+    """
+
+    seconds: float = 0.0
+    output: int = -1
+    progress: float | None = None
+    steps: dict[str, int] = {}
+    checkpoint: int = 0
+
+    def passed_by(self, now: Reach) -> bool:
+        """Whether an attempt has come further than all before it.
+
+        A new checkpoint is further. Else a captured number of progress alone decides, where there is one;
+        else a step of a name that was seen before; else a clearly longer time, or clearly more output.
+        """
+        if now.checkpoint > self.checkpoint:
+            return True
+        if now.progress is not None or self.progress is not None:
+            return now.progress is not None and (self.progress is None or now.progress > self.progress)
+        if now.step is not None and now.step[0] in self.steps:
+            return now.step[1] > self.steps[now.step[0]]
+        if now.seconds >= LONGER * self.seconds + LONGER_BY:
+            return True
+        return self.output >= 0 and now.output >= MORE * self.output + MORE_BY
+
+    def taking(self, now: Reach) -> Furthest:
+        """Return it with what another attempt has come to."""
+        steps = dict(self.steps)
+        if now.step is not None:
+            steps[now.step[0]] = max(now.step[1], steps.get(now.step[0], now.step[1]))
+        numbers = [number for number in (self.progress, now.progress) if number is not None]
+        return Furthest(
+            seconds=max(self.seconds, now.seconds),
+            output=max(self.output, now.output),
+            progress=max(numbers, default=None),
+            steps=steps,
+            checkpoint=max(self.checkpoint, now.checkpoint),
+        )
+
+    def __str__(self) -> str:
+        """Return it in a few words: by what it is judged first."""
+        if self.progress is not None:
+            return f"a progress of {self.progress:g}"
+        if self.steps:
+            return ", ".join(f"{name} {number}" for name, number in self.steps.items())
+        return f"checkpoint {self.checkpoint}" if self.checkpoint else f"{self.seconds:.0f} s of running"
 
 
 def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
@@ -61,6 +115,8 @@ def went_past(failed: Reach, kinds: tuple[str, ...], now: Reach) -> str:
         kinds: of the exception's evidence.
         now: how far the restarted attempt has come.
     """
+    if now.checkpoint > failed.checkpoint:
+        return f"its checkpoint {now.checkpoint} is whole"
     if not ABOUT_NODES.isdisjoint(kinds):
         if now.seconds >= seconds_past(failed, kinds):
             return f"it ran for {now.seconds:.0f} s"

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import msgspec
 
 from whesl.esl.spec import ExceptionSpec, Otherwise
+from whesl.model.evidence import Advice, Cause, Raised, shortened
+from whesl.model.recovery_criterion import Furthest
 
 LONGEST_BACKOFF = 3600.0
+SURE = 0.5  # of a cause, from which on it ends recoveries
+_TEXT = 120  # characters of a cause's line
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -34,19 +42,20 @@ class Budget(msgspec.Struct, frozen=True):
 
     uses: dict[str, tuple[Use, ...]] = {}
 
-    def decide(self, spec: ExceptionSpec, ordinal: int, now: float) -> Allowed | Spent:
+    def decide(self, spec: ExceptionSpec, ordinal: int, now: float, advanced: int = 0) -> Allowed | Spent:
         """Say whether an exception may be recovered from now.
 
-        LIMIT n WITHIN s counts those of the last s seconds, LIMIT n all. The n-th recovery that counts
-        waits ``backoff * 2**(n-1)`` s, at most an hour. A recovery asked for again after a crash (same
-        ordinal) is judged as the first time.
+        LIMIT n counts all recoveries, WITHIN s those of the last s seconds, WITHOUT PROGRESS those since the
+        task last got further. The n-th recovery that counts waits ``backoff * 2**(n-1)`` s, at most an hour.
+        A recovery asked for again after a crash (same ordinal) is judged as the first time.
 
         Args:
             spec: the exception.
             ordinal: the raised exception's number in its task.
             now: seconds, the clock that ``used`` is given.
+            advanced: the last exception before which the task had got further (``Course``).
         """
-        counted = self._counted(spec, ordinal, now)
+        counted = self._counted(spec, ordinal, now, advanced if spec.without_progress else 0)
         if counted >= spec.limit:
             return Spent(spec.otherwise, spec.escalate_to)
         return Allowed(backoff(spec.backoff, counted))
@@ -60,12 +69,54 @@ class Budget(msgspec.Struct, frozen=True):
         kept = tuple(use for use in present if reach is None or now - use.time < reach)
         return Budget({**self.uses, spec.name: (*kept, Use(ordinal, now))})
 
-    def _counted(self, spec: ExceptionSpec, ordinal: int, now: float) -> int:
+    def _counted(self, spec: ExceptionSpec, ordinal: int, now: float, since: int) -> int:
         reach = spec.limit_within
         return sum(
-            use.ordinal != ordinal and (reach is None or now - use.time < reach)
+            use.ordinal != ordinal and use.ordinal >= since and (reach is None or now - use.time < reach)
             for use in self.uses.get(spec.name, ())
         )
+
+
+class Course(msgspec.Struct, frozen=True, kw_only=True):
+    """How a task went on from one exception to the next.
+
+    Attributes:
+        furthest: how far its attempts had come in all.
+        advanced: the ordinal of the last exception before which it had got further than ever; 0: none.
+        again: the error that has come twice at the same place and that no restart mends; "" for none.
+    """
+
+    furthest: Furthest = Furthest()
+    advanced: int = 0
+    again: str = ""
+
+
+def course(raised: Iterable[Raised]) -> Course:
+    """Return how a task went on, up to the last one of its exceptions.
+
+    Args:
+        raised: all of them, in order.
+    """
+    furthest, advanced = Furthest(), 0
+    attempts: dict[int, Raised] = {}  # the last exception of each
+    for item in raised:
+        if furthest.passed_by(item.reached):
+            advanced = item.ordinal
+        furthest = furthest.taking(item.reached)
+        attempts[item.attempt] = item
+    again = ""
+    if len(attempts) > 1:
+        before, last = list(attempts.values())[-2:]
+        if advanced < last.ordinal and last.cause is not None and _is_same(before.cause, last.cause):
+            again = shortened(last.cause.text, _TEXT)
+    return Course(furthest=furthest, advanced=advanced, again=again)
+
+
+def _is_same(before: Cause | None, now: Cause) -> bool:
+    """Whether an attempt has died of the same as the one before, and no restart mends that."""
+    if before is None or now.advice is not Advice.NONE or now.sure < SURE:
+        return False
+    return before.cause is now.cause and _NUMBERS.sub("", before.text) == _NUMBERS.sub("", now.text)
 
 
 def backoff(first: float, before: int) -> float:

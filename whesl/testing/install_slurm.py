@@ -1,4 +1,7 @@
-"""Installs real Slurm and what tests run on it, with the distribution's own package manager."""
+"""Which real Slurm tests run, and what they run on it: the distribution's, or one under a prefix.
+
+The distribution's is installed with its own package manager; one under a prefix has to be there.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,12 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from glob import glob
+from pathlib import Path
 
 from whesl.model.errors import WheslError
+
+# Names the prefix of the Slurm that is tested, such as /opt/slurm (``make test-slurm SLURM=/opt/slurm``).
+PREFIX = "WHESL_SLURM"
 
 PACKAGES: dict[str, tuple[str, ...]] = {
     "slurm": ("slurmctld", "slurmd", "slurm-client", "munge", "iproute2", "lua5.1", "lua-posix"),
@@ -44,8 +51,36 @@ _PROOF = {
     "systemd": ("systemd-analyze",),
     "shells": ("zsh", "csh", "ksh", "perl"),
 }
-# Daemons are installed where an ordinary user's PATH does not lead.
-PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+# What belongs to Slurm itself: under a prefix, all of it has to be that one's.
+_SLURM = {
+    "slurm": ("slurmctld", "slurmd", "sbatch", "srun", "salloc", "scontrol", "squeue", "sinfo", "scancel"),
+    "dbd": ("slurmdbd", "sacctmgr", "sacct"),
+}
+
+
+def prefix() -> Path | None:
+    """Return where the Slurm lies that is tested, None for the one on PATH."""
+    given = os.environ.get(PREFIX)
+    return Path(given) if given else None
+
+
+def search_path() -> str:
+    """Return the PATH of tests: the Slurm that is tested first, daemons too, which no user's PATH has."""
+    own = prefix()
+    first = [str(own / "bin"), str(own / "sbin")] if own else []
+    known = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(dict.fromkeys((*first, *known, "/usr/sbin", "/sbin")))
+
+
+PATH = search_path()
+
+
+def command(name: str) -> str:
+    """Return the path of a command of the Slurm that is tested. Raises SlurmBedError without one."""
+    if found := shutil.which(name, path=PATH):
+        return found
+    raise SlurmBedError(f"there is no {name} on {PATH}")
+
 
 _LOCK = "/run/whesl-install.lock"  # where only root may write
 
@@ -57,7 +92,15 @@ class SlurmBedError(WheslError):
 def missing(sets: Sequence[str] = ("slurm",)) -> list[str]:
     """Return what these package sets would bring and this machine lacks: commands, and files by pattern."""
     wanted = [name for part in sets for name in _PROOF[part]]
-    return [name for name in wanted if not (glob(name) if "/" in name else shutil.which(name, path=PATH))]  # noqa: PTH207 - patterns are absolute
+    found = [name for name in wanted if not (glob(name) if "/" in name else shutil.which(name, path=PATH))]  # noqa: PTH207 - patterns are absolute
+    return [*_missing_under_prefix(sets), *found]
+
+
+def _missing_under_prefix(sets: Sequence[str]) -> list[str]:
+    own = prefix()
+    places = os.pathsep.join((f"{own}/bin", f"{own}/sbin"))
+    wanted = [name for part in sets for name in _SLURM.get(part, ())] if own else []
+    return [f"{own}/bin/{name}" for name in wanted if not shutil.which(name, path=places)]
 
 
 def install(sets: Sequence[str] = ("slurm",)) -> None:
@@ -88,6 +131,8 @@ def _alone() -> Iterator[None]:
 def _install(sets: Sequence[str]) -> None:
     if not missing(sets):
         return
+    if lacking := _missing_under_prefix(sets):
+        raise SlurmBedError(f"the Slurm that {PREFIX} names is not whole: no {', '.join(lacking)}")
     if shutil.which("apt-get") is None:
         raise SlurmBedError(f"{', '.join(missing(sets))} not installed, and there is no apt-get")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}

@@ -27,16 +27,22 @@ import psutil
 
 from whesl.testing.cluster_bed import Bed
 from whesl.testing.free_ports import free_ports
-from whesl.testing.install_slurm import PATH, SlurmBedError, missing
+from whesl.testing.install_slurm import PATH, SlurmBedError, missing, prefix
 from whesl.testing.slurmnet import NodeNetwork
 
 Mode = Literal["pid", "net", "host"]
 
 _DBD_PASSWORD = "bed"  # noqa: S105 - of a database that lives for one test on loopback
 # The first process of a node: an init that reaps, so that orphans do not stay as zombies, and that outlives
-# slurmd.
+# slurmd. A job that was submitted without an environment finds Slurm where the system has it: the one that is
+# tested has to be there too.
 _INIT = """\
-mount -t proc proc /proc; hostname "$1"; mount -t tmpfs -o size=64m,mode=1777 tmpfs "$2"; shift 2
+mount -t proc proc /proc; hostname "$1"; mount -t tmpfs -o size=64m,mode=1777 tmpfs "$2"
+for one in ${3:+"$3"/bin/*}; do
+  there=/usr/bin/${one##*/}
+  [ ! -e "$there" ] || [ "$there" -ef "$one" ] || mount --bind "$one" "$there"
+done
+shift 3
 "$@" & while :; do wait; sleep 0.2; done
 """
 
@@ -196,7 +202,7 @@ class SlurmBed(Bed):
             return
         enter = ["nsenter", f"--net=/run/netns/{self._network.space(node)}"] if self.mode == "net" else []
         unshare = ["unshare", "--pid", "--mount", "--uts", "--fork", "--kill-child=KILL"]
-        init = ["sh", "-c", _INIT, "init", node, str(self.local)]
+        init = ["sh", "-c", _INIT, "init", node, str(self.local), str(prefix() or "")]
         self._spawn(f"slurmd.{node}", [*enter, *unshare, *init, *slurmd])
 
     def kill_node(self, node: str) -> None:

@@ -20,6 +20,7 @@ from whesl.cloud.core.uncertainty import Draws, last_task
 from whesl.model.errors import UsageError
 
 LENGTH = 3300.0
+GRAIN = 300.0  # seconds: a course moves by as much at a time, and may be early by as much
 
 
 def course(flow: Workflow, free: float) -> tuple[float, ScalerState]:
@@ -108,7 +109,7 @@ def test_a_task_counts_only_where_an_executor_lives_long_enough(
     found = follow(state, alone, PRICES, idle, drawn).finished[0]
     if np.isfinite(found):
         late = last_task(alone, drawn, deadline, np.zeros((1, len(alone))))[0]
-        assert found - late >= _requested(state, free) - 300 - 1
+        assert found - late >= _requested(state, free) - GRAIN - 1
 
 
 def _requested(state: ScalerState, free: list[int]) -> float:
@@ -136,7 +137,7 @@ def _requested(state: ScalerState, free: list[int]) -> float:
             able = [
                 (max(when, one[0]), one)
                 for one in mine
-                if max(when, one[0]) + stage_speed.SLACK * table.hpc < one[1] + 1e-6
+                if max(when, one[0]) + stage_speed.SLACK * table.hpc < one[1] + GRAIN
             ]
             if not able:
                 return math.inf

@@ -51,6 +51,25 @@ def test_without_root_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     bed.stop()
 
 
+def test_a_slurm_under_a_prefix_comes_first_and_has_to_be_whole(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Commands of two releases do not understand each other ("Insane message length")."""
+    monkeypatch.setenv(install_slurm.PREFIX, str(tmp_path))
+    assert install_slurm.search_path().split(os.pathsep)[:2] == [f"{tmp_path}/bin", f"{tmp_path}/sbin"]
+    for name in ("bin", "sbin"):
+        (tmp_path / name).mkdir()
+    for name in ("sbatch", "srun", "salloc", "scontrol", "squeue", "sinfo"):
+        (tmp_path / "bin" / name).symlink_to("/bin/true")
+    for name in ("slurmctld", "slurmd"):
+        (tmp_path / "sbin" / name).symlink_to("/bin/true")
+    assert f"{tmp_path}/bin/scancel" in install_slurm.missing()
+    assert f"{tmp_path}/bin/srun" not in install_slurm.missing()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(SlurmBedError, match=r"not whole: no .*/bin/scancel"):
+        install_slurm.install()
+
+
 @pytest.mark.parametrize(
     ("ci", "outcome"),
     [

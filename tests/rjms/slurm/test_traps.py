@@ -23,6 +23,7 @@ from whesl.rjms.port import Demands, JobRequest, StepRequest
 from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
+from whesl.testing.install_slurm import command
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
@@ -63,7 +64,7 @@ def test_an_accepted_submission_without_a_reply(
     environment = command_in_front(
         tmp_path / "bin",
         "sbatch",
-        f'echo x >> {tmp_path}/calls; /usr/bin/sbatch "$@" > /dev/null; {ending}',
+        f'echo x >> {tmp_path}/calls; {command("sbatch")} "$@" > /dev/null; {ending}',
         slurm,
     )
     scheduler = SlurmScheduler(environment)
@@ -100,7 +101,7 @@ def test_a_busy_controller_accepts_late(
     bed.resume_controller()
     assert SlurmScheduler(bed.environment).find("late") is None
     pid = bed.pid("slurmctld")
-    text = f'kill -STOP {pid}; (sleep 5; kill -CONT {pid}) & exec /usr/bin/sbatch "$@"'
+    text = f'kill -STOP {pid}; (sleep 5; kill -CONT {pid}) & exec {command("sbatch")} "$@"'
     environment = command_in_front(tmp_path / "bin", "sbatch", text, bed)
     job_id = SlurmScheduler(environment).submit(request)
     bed.wait_job(job_id, "COMPLETED")
@@ -188,7 +189,8 @@ def test_down_is_undone_at_once_and_drain_is_not(slurm: SlurmBed) -> None:
 
 
 def test_an_ordinary_user_may_not_mark(slurm: SlurmBed, tmp_path: Path) -> None:
-    text = 'exec setpriv --reuid 65534 --regid 65534 --clear-groups /usr/bin/scontrol "$@"'
+    user = "--reuid 65534 --regid 65534 --clear-groups"
+    text = f'exec setpriv {user} {command("scontrol")} "$@"'
     scheduler = SlurmScheduler(command_in_front(tmp_path / "bin", "scontrol", text, slurm))
     assert scheduler.mark_node("n01", "bad") is False
     assert scheduler.unmark_node("n01") is False

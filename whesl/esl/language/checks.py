@@ -156,7 +156,7 @@ class _Check:
         detections: list[Detection],
         steps: list[RecoveryStep],
     ) -> ExceptionSpec | None:
-        limit, limit_within, backoff = DEFAULT_LIMIT, None, 0.0
+        limit, limit_within, without_progress, backoff = DEFAULT_LIMIT, None, False, 0.0
         otherwise, escalate_to, raises = Otherwise.FAIL, None, None
         seen: set[type[syntax.Clause]] = set()
         for clause in declared.clauses:
@@ -168,6 +168,7 @@ class _Check:
             if isinstance(clause, syntax.Limit):
                 limit = quantities.count(self._findings, clause.count, "LIMIT", DEFAULT_LIMIT)
                 limit_within = quantities.seconds(self._findings, clause.within, "WITHIN")
+                without_progress = clause.without_progress is not None
             elif isinstance(clause, syntax.Backoff):
                 backoff = quantities.seconds(self._findings, clause.seconds, "BACKOFF", zero=True) or 0.0
             elif isinstance(clause, syntax.Raise):
@@ -188,6 +189,7 @@ class _Check:
             steps=tuple(steps),
             limit=limit,
             limit_within=limit_within,
+            without_progress=without_progress,
             backoff=backoff,
             otherwise=otherwise,
             escalate_to=escalate_to,

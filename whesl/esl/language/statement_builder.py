@@ -91,7 +91,7 @@ class StatementVisitor(ESLVisitor):  # type: ignore[misc]
 
     def visitLimit(self, ctx: Any) -> syntax.Limit:  # noqa: N802
         """Return a LIMIT clause."""
-        return syntax.Limit(_word(ctx), _number(ctx.count()), _within(ctx.within()))
+        return syntax.Limit(_word(ctx), _number(ctx.count()), _terminal(ctx.WITHOUT()), _within(ctx.within()))
 
     def visitBackoff(self, ctx: Any) -> syntax.Backoff:  # noqa: N802
         """Return a BACKOFF clause."""

@@ -61,10 +61,11 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``LIMIT count [WITHIN seconds]``."""
+    """``LIMIT count [WITHOUT PROGRESS] [WITHIN seconds]``."""
 
     keyword: Word
     count: Word
+    without_progress: Word | None
     within: Word | None
 
 

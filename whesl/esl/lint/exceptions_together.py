@@ -101,7 +101,11 @@ def _counts(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[
         counted = exceptions.get(name or "")
         if not each.own or counted is None or word is None:
             continue
-        if counted.limit_within is not None or counted.otherwise is Otherwise.ESCALATE:
+        if (
+            counted.without_progress
+            or counted.limit_within is not None
+            or counted.otherwise is Otherwise.ESCALATE
+        ):
             continue
         most, times = counted.limit + 1, int(word.text)
         if times > most:

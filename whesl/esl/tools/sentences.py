@@ -193,6 +193,8 @@ def _budget(exception: ExceptionSpec) -> str:
     if not exception.steps:
         return ""
     text = f"at most {times(exception.limit)} for each task{within(exception.limit_within)}"
+    if exception.without_progress:
+        text += " since it last got further, and once for an error that no restart mends"
     if exception.backoff:
         waits = [seconds(exception.backoff * 2**n) for n in range(min(exception.limit, 3))]
         more = " and so on" if exception.limit > len(waits) else ""

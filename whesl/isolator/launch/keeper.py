@@ -85,7 +85,7 @@ class Keeper:
         self._runner = procfs.pidfd(runner) if runner else None
         # The runner's status, where the task's directory was gone before its end.
         self._bereft: int | None = None
-        # The signal by which the task's command died, once ``run`` has returned; 0 for none.
+        # The signal by which the plain command would have died, once ``run`` has returned; 0 for none.
         self.died_of = 0
         self._summary = summary
         self._quiet = quiet
@@ -95,6 +95,7 @@ class Keeper:
         self._last = False
         self._in_job = in_job
         self._held: list[tuple[int, str]] = []  # signals that came before there was a program
+        self._heard: set[int] = set()
         self._ending: list[int] = []  # of which no isolator could be told yet
         self._program: tuple[int, signal_delivery.Program] | None = None
         self._witnesses: signal_delivery.Witnesses | None = None
@@ -137,7 +138,9 @@ class Keeper:
             return self._without_isolator()
         self._tell(str(result.get("notice", "")))
         code = int(result["code"])
-        if self._left()[1:] == (code, True):
+        left = self._left()[1:]
+        # Else by a signal before its program began, or by a kill without an answer: the plain one had died.
+        if left == (code, True) or (code - 128 in self._heard and left != (code, False)):
             self.died_of = code - 128
         return code
 
@@ -218,6 +221,7 @@ class Keeper:
         """Take signals that have come; the isolator is told first of those that end recovery."""
         assert self._witnesses is not None
         came = [signum for signum in os.read(signals, 64) if signum in SIGNALS]
+        self._heard.update(came)
         reach = self._witnesses.reach(came)
         for signum in came:
             alone = self._in_job and reach[signum] == signal_delivery.ONE

@@ -1,6 +1,7 @@
 """The end of an attempt: the core is told of it once it is looked into what the attempt died of.
 
-Only a failure that no line of the rules explains is looked into, by a process of its own, for a bounded time.
+A failure is looked into that no line of the rules explains, or whose recoveries may end by its cause: by a
+process of its own, for a bounded time.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class AttemptEnd:
         """Whether an end was taken that the core has not been told of."""
         return self._event is not None
 
-    def take(self, number: int, code: int, found: list[Detected], *, judged: bool) -> None:
+    def take(self, number: int, code: int, found: list[Detected], *, judged: bool, observed: bool) -> None:
         """Take an end.
 
         Args:
@@ -44,6 +45,7 @@ class AttemptEnd:
             code: its status as a shell gives it.
             found: what its last output means.
             judged: anything is made of it.
+            observed: rules are only observed, so that none of them is the task's explanation.
         """
         observer = self._observer
         last = observer.last_lines() if code else LastLines()
@@ -58,7 +60,8 @@ class AttemptEnd:
             last=last,
             unseen=observer.unseen(code),
         )
-        if code and judged and not found and (observer.hears_causes or not self._told):
+        explained = not observed and (found or (self._told and not observer.hears_causes))
+        if code and judged and (not explained or observer.weighs_causes):
             from whesl.diagnose import attempt_cause  # only for what has failed
 
             if files := attempt_cause.written(observer.output_begins()):

@@ -51,6 +51,7 @@ class Observer:
         self._clock = clock
         self._watch: Watch | None = None
         self._begun: Mapping[str, int] | None = None  # how long the files were when the attempt was started
+        self._checkpoints = ""  # where the present attempt's are
         self._number = 0
         self._disk_at = 0.0
         self._measuring = False
@@ -66,6 +67,7 @@ class Observer:
         than the attempt to start (``watch``).
         """
         self._number = number
+        self._checkpoints = configuration.path_map.path(self._job.checkpoints)
         sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
             self._begun = named_files.sizes(sources.values())
@@ -100,6 +102,7 @@ class Observer:
             began: when it began, seconds since the epoch, or before.
         """
         self._number = number
+        self._checkpoints = configuration.path_map.path(self._job.checkpoints)
         state = self._saved()
         self._begun = offsets = self._written_sizes(number)
         if state is not None and state.get("begun"):
@@ -260,7 +263,25 @@ class Observer:
             return Reach()
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
         printed = attempt_output_destination.tail(outputs, self._begun or {}, str(self._directory.path))
-        return msgspec.structs.replace(self._watch.detectors.reached(), step=last_step(printed))
+        return msgspec.structs.replace(
+            self._watch.detectors.reached(), step=last_step(printed), checkpoint=self._newest_checkpoint()
+        )
+
+    def _newest_checkpoint(self) -> int:
+        """Return the number of the program's newest whole checkpoint, 0 where none is known."""
+        if not self._checkpoints:
+            return 0
+        from whesl.ckpt import manifest  # only for programs under ``--checkpoints``
+
+        try:
+            return manifest.newest(Path(self._checkpoints))
+        except OSError:
+            return 0
+
+    @property
+    def weighs_causes(self) -> bool:
+        """Whether it matters for what is done about a failed attempt what it died of."""
+        return any(exception.without_progress for exception in self._job.setup.exceptions())
 
     @property
     def hears_job_exceptions(self) -> bool:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 MANIFEST = "whesl_placement.json"
 SHARED = "whesl_placement.lua"
 _LIBRARIES = ("/usr/lib/*/slurm*", "/usr/lib64/slurm*", "/usr/lib/slurm*", "/opt/slurm/lib*/slurm")
+# The Lua that a library was built with, and where its modules lie.
+_LUA = re.compile(rb"liblua[-.a-z]*(5\.[1-9])")
+_MODULES = ("/usr/share/lua", "/usr/lib/*/lua", "/usr/lib64/lua", "/usr/lib/lua", "/usr/local/*/lua")
 _PATH = re.compile(rb'^   path = "([^"\n]+)",$', re.MULTILINE)
 _USUAL_CONF = Path("/etc/slurm/slurm.conf")
 _FETCHED = Path(
@@ -137,7 +140,7 @@ def plan_install(slurm_conf: Path, directory: Path, *, cli_filter: bool) -> Plan
     edits: list[Edit] = []
     moved = dict(known.moved) if known else {}
     settings = dict(known.settings) if known else {}
-    notes: list[str] = []
+    notes = [*_without_posix(slurm_conf, kind)]
     present = _content(here / kind.script)
     changed = conf.with_plugin(slurm_conf, kind.setting, "lua")
     if present is not None and not _ours(kind.script, present, known) and present != scripts[kind.script]:
@@ -237,8 +240,7 @@ def check(slurm_conf: Path, directory: Path, kind: Kind) -> list[str]:
         kind: of the plugin.
     """
     problems = []
-    given = conf.setting(slurm_conf, "PluginDir")
-    places = given.value.split(":") if given else [place for form in _LIBRARIES for place in glob(form)]  # noqa: PTH207 - the patterns are absolute
+    places = _plugin_directories(slurm_conf)
     if not any((Path(place) / kind.library).is_file() for place in places):
         problems.append(
             f"Slurm's library {kind.library} is not in {', '.join(places) or 'any usual place'}: install "
@@ -278,6 +280,30 @@ def check(slurm_conf: Path, directory: Path, kind: Kind) -> list[str]:
             f"{directory} is on {kept.kind}: slurmctld would wait for it; take a local file system"
         )
     return problems
+
+
+def _plugin_directories(slurm_conf: Path) -> list[str]:
+    """Return where Slurm's own plugins may lie."""
+    given = conf.setting(slurm_conf, "PluginDir")
+    return given.value.split(":") if given else [place for form in _LIBRARIES for place in glob(form)]  # noqa: PTH207 - the patterns are absolute
+
+
+def _without_posix(slurm_conf: Path, kind: Kind) -> Iterable[str]:
+    """Say that lua-posix is not in a usual place for the Lua of Slurm's library: no table is read then."""
+    for place in _plugin_directories(slurm_conf):
+        library = Path(place) / kind.library
+        found = _LUA.search(library.read_bytes()) if library.is_file() else None
+        if found is None:
+            continue
+        lua = found[1].decode()
+        # Debian has all of it in one library.
+        forms = [f"{place}/{lua}/{name}" for place in _MODULES for name in ("posix.so", "posix/sys/stat.*")]
+        if not any(map(glob, forms)):
+            yield (
+                f"lua-posix was not found for Lua {lua}, which {library} uses: without it the plugin reads "
+                "no table, since a pipe in its place would stop slurmctld (Debian and Red Hat: lua-posix)"
+            )
+        return
 
 
 def published(here: Path) -> Path | None:

@@ -14,7 +14,7 @@ from whesl.model.evidence import Detected, Evidence, Raised, explain, grouped, s
 from whesl.model.outcomes import Action
 from whesl.model.recovery_criterion import Reach
 from whesl.operations.plan import Context, RecoveryError, make_plan
-from whesl.operations.recovery_limits import Allowed
+from whesl.operations.recovery_limits import Allowed, Course, course
 from whesl.records import isolator as records
 from whesl.records.plan_step import PlanStep
 
@@ -117,13 +117,12 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
     if not spec.steps and not counted:
         return Decision(action=instead, reason="the rules have no step for it")
     plan = planned(state, raised)
-    allowed = state.budget.decide(spec, raised.ordinal, now)
+    went = course((*(item for item in state.raised if item.ordinal < raised.ordinal), raised))
+    allowed = state.budget.decide(spec, raised.ordinal, now, went.advanced)
     if not isinstance(allowed, Allowed):
-        within = f" within {spec.limit_within:g} s" if spec.limit_within else ""
-        noun = "recovery" if spec.limit == 1 else "recoveries"
-        reason = f"budget-spent: {spec.limit} {noun}{within}"
-        if further := sum(use.ordinal in state.recovered for use in state.budget.uses.get(spec.name, ())):
-            reason += f", {further} of which went on past what had failed"
+        return Decision(action=instead, reason=_spent(state, spec, went), steps=plan.steps)
+    if spec.without_progress and went.again:
+        reason = f"budget-spent: no restart mends what came again at the same place: {went.again}"
         return Decision(action=instead, reason=reason, steps=plan.steps)
     if plan.error:
         return Decision(action=instead, reason=plan.error)
@@ -131,6 +130,17 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
         reason = "it needs steps of the coordinator, and this task runs without one"
         return Decision(action=instead, reason=reason, steps=plan.steps)
     return Decision(action=Action.RECOVER, steps=plan.steps, backoff=allowed.wait)
+
+
+def _spent(state: State, spec: ExceptionSpec, went: Course) -> str:
+    """Return what is said of a budget that is spent."""
+    within = f" within {spec.limit_within:g} s" if spec.limit_within else ""
+    reason = f"budget-spent: {spec.limit} {'recovery' if spec.limit == 1 else 'recoveries'}{within}"
+    if spec.without_progress:
+        return f"{reason} without progress: the task has not got further than {went.furthest}"
+    if further := sum(use.ordinal in state.recovered for use in state.budget.uses.get(spec.name, ())):
+        reason += f", {further} of which went on past what had failed"
+    return reason
 
 
 def raised(state: State, found: Detected, became: Transformed, now: float) -> Raised:
@@ -154,6 +164,7 @@ def raised(state: State, found: Detected, became: Transformed, now: float) -> Ra
         evidence=evidence,
         transformed_from=became.origins,
         reached=reached(state, now),
+        cause=state.cause,
     )
 
 
