@@ -72,8 +72,22 @@ def test_the_batch_host_is_lost() -> None:
     assert pending.batch_host == ""
 
 
-@pytest.mark.parametrize(("status", "code"), [("0", 0), ("768", 3), ("9", -9), ("143", -15), ("32512", 127)])
-def test_wait_statuses(status: str, code: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("0", 0),
+        ("768", 3),
+        ("9", -9),
+        ("143", -15),
+        ("32512", 127),
+        ("0:0", 0),
+        ("3:0", 3),
+        ("0:15", -15),
+        ("127:0", 127),
+    ],
+)
+def test_exit_statuses_of_all_releases(status: str, code: int) -> None:
+    """From 23.02 on squeue prints them as sacct does: no job was seen any more."""
     (record,) = records.jobs(job_row(state="FAILED", status=status))
     assert record.exit_code == code
 
@@ -94,7 +108,10 @@ def test_an_array_s_tasks_and_newlines_in_comments() -> None:
         "slurm_load_jobs error",
         row("7", "7"),
         job_row(nodes="None assigned"),
-        job_row(status="1:0"),
+        job_row(status="1:"),
+        job_row(status=":9"),
+        job_row(status="1:0:0"),
+        job_row(status="1²"),
         job_row(restarts=""),
         job_row(id="x"),
         job_row() + "rubbish",

@@ -221,9 +221,6 @@ def accounted(output: str) -> list[JobRecord]:
         job_id, state, hosts, submitted, started, ended, status, name, comment, line = fields
         if state == "RESIZING":
             continue
-        code, _, signal = status.partition(":")
-        if not code.isdecimal() or not signal.isdecimal():
-            raise _garbage("sacct", status)
         record = JobRecord(
             id=job_id,
             token=token_of(comment) or next(filter(None, map(token_of, _comments(line))), ""),
@@ -231,7 +228,7 @@ def accounted(output: str) -> list[JobRecord]:
             state=job_state(state),
             raw_state=state,
             nodes=() if hosts == "None assigned" else _hosts(hosts, "sacct"),
-            exit_code=-int(signal) if int(signal) else int(code),
+            exit_code=_exit_code(status, "sacct"),
             submitted=_time(submitted),
             started=_time(started),
             ended=_time(ended),
@@ -262,8 +259,8 @@ def _job(fields: list[str]) -> JobRecord:
         name,
         comment,
     ) = fields
-    if not job_id.isdecimal() or not restarts.isdecimal() or not status.isdecimal():
-        raise _garbage("squeue", " ".join((job_id, restarts, status)))
+    if not job_id.isdecimal() or not restarts.isdecimal():
+        raise _garbage("squeue", " ".join((job_id, restarts)))
     node_list = _hosts(hosts, "squeue")
     batch_host = "" if batch in _NO_HOST else batch
     record = JobRecord(
@@ -281,7 +278,7 @@ def _job(fields: list[str]) -> JobRecord:
         and batch_host not in node_list,
         suspended=state in ("SUSPENDED", "STOPPED"),
         restarts=int(restarts),
-        exit_code=_exit_code(int(status)),
+        exit_code=_exit_code(status, "squeue"),
         submitted=_time(submitted),
         started=_time(started),
         ended=_time(ended),
@@ -312,9 +309,17 @@ def _settled(record: JobRecord) -> JobRecord:
     return msgspec.structs.replace(record, exit_code=None, ended=0.0, started=started)
 
 
-def _exit_code(status: int) -> int:
-    """Return a wait status as subprocess does: negative for a signal."""
-    return -(status & 0x7F) if status & 0x7F else status >> 8 & 0xFF
+def _exit_code(status: str, command: str) -> int:
+    """Return an exit status as subprocess does: negative for a signal.
+
+    squeue prints a wait status up to 22.05, and ``code:signal`` since 23.02, as sacct always did.
+    """
+    code, colon, signal = status.partition(":")
+    if not colon and status.isascii() and status.isdecimal():
+        code, signal = str(int(status) >> 8 & 0xFF), str(int(status) & 0x7F)
+    if not all(part.isascii() and part.isdecimal() for part in (code, signal)):
+        raise _garbage(command, status)
+    return -int(signal) if int(signal) else int(code)
 
 
 def _time(text: str) -> float:
