@@ -6,7 +6,10 @@ and node-hours saved.
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -17,8 +20,12 @@ from tests.isolator.bench import CRASH, Bench, bench
 from tests.isolator.conftest import World, detect, exception, found, node_exception
 from tests.isolator.test_core_nodes import four, replaces
 from whesl.isolator.core.events_and_commands import NodeSeen, Reached
+from whesl.isolator.core.task_setup import Setup
+from whesl.isolator.nodes.program_start_detection import launches
+from whesl.isolator.task.taskdir import Job
 from whesl.model.recovery_criterion import Reach, last_step, seconds_past, went_past
 from whesl.model.states import NodeState
+from whesl.model.workflow import Task
 
 __all__ = ["bench"]
 
@@ -170,6 +177,18 @@ DECLARE EXCEPTION ANYHOW JOB_LEVEL JOB [app] LIMIT 3
 EXCEPTION DETECTION ANYHOW EXIT ANY
 EXCEPTION RECOVERY STEP ANYHOW JOB JOB.REPLACE
 """
+
+
+def test_a_launcher_is_found_in_a_script_that_an_interpreter_runs(tmp_path: Path) -> None:
+    """Only WHESL's own scripts were read: else the shell counted as the program."""
+    script = tmp_path / "app.sh"
+    script.write_text("mpirun -n 4 ./app\n")
+    os.mkfifo(tmp_path / "pipe")
+    setup = Setup(task=Task(id="exec/app", step="app"), workflow="exec")
+    for words in ("bash -e app.sh", str(script), "srun app", "bash -c 'mpirun ./app'"):
+        assert launches(Job(setup=setup, command=tuple(shlex.split(words)), workdir=str(tmp_path))), words
+    for words in ("bash pipe missing x", str(tmp_path), "true"):
+        assert not launches(Job(setup=setup, command=tuple(words.split()), workdir=str(tmp_path))), words
 
 
 def test_a_command_that_is_wrong_recovers_from_nothing(bench: Bench) -> None:

@@ -10,18 +10,20 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import time
 from collections.abc import Callable
 
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core.events_and_commands import Event, ProgramSeen
-from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job
 
 # Seconds between two looks, ever more.
 FIRST_LOOK = 0.02
 LONGEST = 1.0
+_WORDS = 4  # of a command among which a script is looked for: an interpreter and its options stand before it
+_SCRIPT = 1 << 18  # bytes of a script
 _LAUNCHERS = re.compile(r"\b(?:srun|flux|mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|jsrun|aprun|ibrun)\b")
 # Not set in a batch script: srun(1), flux-run(1), Open MPI's and MPICH's process environments.
 _RANKS = (b"SLURM_STEP_ID=", b"FLUX_TASK_RANK=", b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=", b"PMIX_RANK=")
@@ -29,10 +31,20 @@ _RANKS = (b"SLURM_STEP_ID=", b"FLUX_TASK_RANK=", b"OMPI_COMM_WORLD_RANK=", b"PMI
 
 def launches(job: Job) -> bool:
     """Whether a task names a launcher: then what its script does itself is not yet the program."""
-    script = ""
-    with contextlib.suppress(OSError):  # then what the command says counts
-        script = os.fsdecode(taskdir.script_of(job))
-    return bool(_LAUNCHERS.search(" ".join((script, *job.command))))
+    scripts = [job.script] if job.script else range(min(len(job.command), _WORDS))
+    texts = [*job.command]
+    for number in scripts:
+        with contextlib.suppress(
+            OSError
+        ):  # no script, or none that can be read: what the command says counts
+            texts.append(_text(os.path.join(job.workdir, job.command[number])))  # noqa: PTH118 - a path as text
+    return bool(_LAUNCHERS.search(" ".join(texts)))
+
+
+def _text(path: str) -> str:
+    """Return what a regular file begins with, as far as a script is long. Raises OSError."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        return os.fsdecode(file.read(_SCRIPT)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
 
 
 def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
