@@ -56,6 +56,7 @@ word
     | INCLUDE | DECLARE | ENTITY | EXCEPTION_TYPE | RESOURCE | EXCEPTION | DETECTION | RECOVERY | STEP
     | JOB | NODE | HANDLER | COUPLED
     | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | EXCEPT | CODE | SIGNAL
+    | OUTPUT_FILES | MISSING | EMPTY | OLDER | THAN | NOT
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | WITHOUT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
@@ -82,6 +83,7 @@ detection
     | PROGRESS MATCH? STRING source timer                                                  # progress
     | EXIT ( ANY ( EXCEPT codes )? | codes | SIGNAL signal ( ',' signal )* )               # exit
     | CAUSE causeClass ( ',' causeClass )* ( CONFIDENCE confidence )?                      # cause
+    | OUTPUT_FILES STRING ( MISSING | EMPTY | OLDER THAN STRING | NOT pattern )            # promised
     | NODE ( DOWN | DRAINED )                                                              # node
     | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
     | EXCEPTION exceptionName count TIMES within?                                          # counted
@@ -146,6 +148,12 @@ EXIT : 'EXIT' ;
 EXCEPT : 'EXCEPT' ;
 CODE : 'CODE' ;
 SIGNAL : 'SIGNAL' ;
+OUTPUT_FILES : 'OUTPUT' ;
+MISSING : 'MISSING' ;
+EMPTY : 'EMPTY' ;
+OLDER : 'OLDER' ;
+THAN : 'THAN' ;
+NOT : 'NOT' ;
 DOWN : 'DOWN' ;
 DRAINED : 'DRAINED' ;
 DISK : 'DISK' ;

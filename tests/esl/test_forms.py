@@ -17,6 +17,7 @@ from whesl.esl.detections.external_and_counted import CountDetection, ExternalDe
 from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.detections.log import LogDetection, Require
 from whesl.esl.detections.node import NodeCondition, NodeDetection
+from whesl.esl.detections.promised import Broken, Promise, PromisedDetection
 from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
 from whesl.esl.spec import ExceptionSpec, JobExceptionRaise, Otherwise, Spec
 from whesl.model.evidence import CauseClass
@@ -86,6 +87,20 @@ RECORDS = [
     ExitDetection(signals=(signal.SIGSEGV, signal.SIGBUS, 9), span=S),
     CauseDetection(classes=(CauseClass.GPU,), span=S),
     CauseDetection(classes=(CauseClass.BUG, CauseClass.LICENCE, CauseClass.TIME), confidence=0.7, span=S),
+    PromisedDetection(promise=Promise(path="out/*.nc", broken=Broken.MISSING), span=S),
+    PromisedDetection(promise=Promise(path="out.nc", broken=Broken.EMPTY), span=S),
+    PromisedDetection(promise=Promise(path="out/*.nc", broken=Broken.OLDER, than="in/*"), span=S),
+    PromisedDetection(
+        promise=Promise(
+            path="run.log",
+            broken=Broken.UNMATCHED,
+            pattern=Pattern(text="^Normal +termination", regex=True),
+        ),
+        span=S,
+    ),
+    PromisedDetection(
+        promise=Promise(path="$RUN/log", broken=Broken.UNMATCHED, pattern=Pattern(text="Total")), span=S
+    ),
     NodeDetection(condition=NodeCondition.DOWN, span=S),
     NodeDetection(condition=NodeCondition.DRAINED, span=S),
     JobExceptionDetection(exception_type="exec", span=S),

@@ -62,6 +62,16 @@ def test_examples_can_be_explained(name: str) -> None:
         ),
         ("EXIT CODE 1, 3-5", "the job ends with status 1 or 3 to 5"),
         ("EXIT SIGNAL SEGV, 9", "the job is ended by SIGSEGV (11) or SIGKILL (9)"),
+        ('OUTPUT "out/*" MISSING', "the job ends with status 0, and there is no file out/*"),
+        ('OUTPUT "out/*" EMPTY', "the job ends with status 0, and a file out/* is empty"),
+        (
+            'OUTPUT "out/*" OLDER THAN "in/*"',
+            "the job ends with status 0, and a file out/* is older than the newest in/*",
+        ),
+        (
+            'OUTPUT "log" NOT LOG "Done"',
+            'the job ends with status 0, and no line of a file log contains "Done"',
+        ),
         ("NODE DRAINED", "a node of the job is being taken out of service"),
         ('QUOTA "/h" ABOVE 90.5%', "more than 90.5% of the user's quota on the file system of /h is used"),
         (

@@ -29,6 +29,8 @@ _WORDS = (
     "EXIT ANY EXCEPT CODE 2, 126-127",
     "EXIT SIGNAL SIGSEGV",
     "CAUSE network-fabric, segfault/app-bug CONFIDENCE 0.5",
+    'OUTPUT "a/*" OLDER THAN "b"',
+    'OUTPUT "a" NOT MATCH "b+"',
     "NODE DOWN",
     "EXTERNAL",
     'JOB EXCEPTION "x" SEVERITY 2',

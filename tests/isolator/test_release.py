@@ -14,11 +14,11 @@ from whesl.isolator import shutdown
 from whesl.isolator.core.events_and_commands import Finish
 from whesl.isolator.core.state import State
 from whesl.isolator.shutdown import may_give_back
-from whesl.isolator.task import lost_node_release
-from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.model.states import TaskState
 from whesl.report import task_summary as summary
+from whesl.rjms import lost_node_release
+from whesl.rjms.lost_node_release import Release
 from whesl.rjms.port import Allocation
 from whesl.rjms.single_host import HostAllocation
 

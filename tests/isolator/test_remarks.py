@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.isolator.bench import CRASH, HEAD, PATIENCE, Bench, bench
-from whesl.isolator.task.lost_node_release import Release
 from whesl.model.errors import CouldNotObserveError
 from whesl.report import task_summary as summary
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.task_summary import Summary
+from whesl.rjms.lost_node_release import Release
 from whesl.rjms.single_host import HostAllocation
 from whesl.rjms.slurm import records
 from whesl.testing.slurmbed import SlurmBed

@@ -22,6 +22,7 @@ from typing import Any
 from whesl.detect.matcher import Match
 from whesl.esl.detections.base import Detector, Found, Kind, Pattern, Seen, Source
 from whesl.esl.detections.disk import DiskMetric, Usage
+from whesl.esl.detections.promised import Promise
 from whesl.esl.spec import Spec
 from whesl.model.evidence import Cause, Detected, Evidence
 from whesl.model.recovery_criterion import Reach
@@ -241,6 +242,36 @@ class Detectors:
             since=since,
         )
         return self._ask(lambda detector: detector.diagnosed(cause, evidence))
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Return which files have to be looked at once an attempt has ended well, each promise once."""
+        promised = (kind.promised() for _, kind in self._kinds)
+        return tuple(dict.fromkeys(each for each in promised if each is not None))
+
+    def promise_broken(
+        self, promise: Promise, file: str, detail: str, now: float, since: float = 0.0
+    ) -> list[Detected]:
+        """Take that an attempt has ended well without what was promised; return what it raises.
+
+        Args:
+            promise: which.
+            file: the file that is not as promised, or the glob that none has.
+            detail: what is wrong with it.
+            now: seconds since the epoch.
+            since: as for ``exited``.
+        """
+        self._advance(now)
+        evidence = Evidence(
+            kind="output",
+            time=now,
+            node=self._node,
+            pattern=promise.path,
+            file=file,
+            captures={"file": file},
+            detail=detail,
+            since=since,
+        )
+        return self._ask(lambda detector: detector.promise_broken(promise, evidence))
 
     @property
     def hears_causes(self) -> bool:

@@ -33,6 +33,8 @@ REMOTE = frozenset(
         0x786F4256,  # VirtualBox shared folder
     }
 )
+# Of these, some keep names and attributes for a time before they ask their server again.
+CACHED_BY_TIME = frozenset({0x6969, 0x65735546, 0x01021997, 0xFE534D42, 0xFF534D42, 0x517B, 0x786F4256})
 
 
 @cache

@@ -75,7 +75,6 @@ from whesl.isolator.task import (
     paused_terminal_notice,
 )
 from whesl.isolator.task.journal_writer import Records
-from whesl.isolator.task.lost_node_release import Release
 from whesl.isolator.task.raise_requests import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
@@ -84,6 +83,7 @@ from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
 from whesl.model.evidence import Detected
 from whesl.records.isolator import AnyRecord
+from whesl.rjms.lost_node_release import Release
 from whesl.rjms.port import Allocation
 
 if TYPE_CHECKING:

@@ -158,6 +158,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#promised.
+    def visitPromised(self, ctx:ESLParser.PromisedContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#node.
     def visitNode(self, ctx:ESLParser.NodeContext):
         return self.visitChildren(ctx)

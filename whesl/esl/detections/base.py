@@ -20,6 +20,7 @@ from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
     from whesl.esl.detections.disk import DiskMetric, Usage
+    from whesl.esl.detections.promised import Promise
     from whesl.esl.language.detection_checks import DetectionCheck
     from whesl.esl.language.syntax import Form
     from whesl.model.evidence import PredictedFailure
@@ -161,6 +162,10 @@ class Kind(Record, frozen=True, kw_only=True):
         """Return what of which file system has to be measured; None for none."""
         return None
 
+    def promised(self) -> Promise | None:
+        """Return which files have to be there once the task has ended well; None for none."""
+        return None
+
     def counted(self) -> str | None:
         """Return the exception that it counts; None for none."""
         return None
@@ -218,6 +223,10 @@ class Detector:
 
     def diagnosed(self, cause: Cause, evidence: Evidence) -> Found:
         """Take what an attempt died of, with its evidence."""
+        return ()
+
+    def promise_broken(self, promise: Promise, evidence: Evidence) -> Found:
+        """Take that a task has ended well without what was promised, with its evidence."""
         return ()
 
     def node_is(self, name: str, state: NodeState, reason: str, now: float) -> Found:

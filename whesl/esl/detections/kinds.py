@@ -12,6 +12,7 @@ from whesl.esl.detections.external_and_counted import CountDetection, ExternalDe
 from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.detections.log import LogDetection
 from whesl.esl.detections.node import NodeDetection
+from whesl.esl.detections.promised import PromisedDetection
 from whesl.esl.detections.timers import HangDetection, ProgressDetection, SilenceDetection
 
 Detection = (
@@ -21,6 +22,7 @@ Detection = (
     | ProgressDetection
     | ExitDetection
     | CauseDetection
+    | PromisedDetection
     | NodeDetection
     | JobExceptionDetection
     | ExternalDetection

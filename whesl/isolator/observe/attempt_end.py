@@ -1,7 +1,8 @@
-"""The end of an attempt: the core is told of it once it is looked into what the attempt died of.
+"""The end of an attempt: the core is told of it once it is known what the attempt died of, or has left.
 
 A failure is looked into that no line of the rules explains, or whose recoveries may end by its cause: by a
-process of its own, for a bounded time.
+process of its own, for a bounded time. Of one that has ended well, the files are looked at that it was to
+leave.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from whesl.isolator.observe.observer import Observer
 from whesl.model.evidence import Detected, LastLines
 
 if TYPE_CHECKING:
+    from whesl.detect.promised_files import Looking
     from whesl.diagnose.attempt_cause import AttemptCause
 
 
@@ -31,6 +33,7 @@ class AttemptEnd:
         self._event: AttemptExited | None = None
         self._told: tuple[Detected, ...] = ()
         self._asked: AttemptCause | None = None
+        self._looking: Looking | None = None
 
     @property
     def seen(self) -> bool:
@@ -60,6 +63,8 @@ class AttemptEnd:
             last=last,
             unseen=observer.unseen(code),
         )
+        if not code and judged and (observed or not found):
+            self._looking = observer.look_at_promises()
         explained = not observed and (found or (self._told and not observer.hears_causes))
         if code and judged and (not explained or observer.weighs_causes):
             from whesl.diagnose import attempt_cause  # only for what has failed
@@ -68,15 +73,31 @@ class AttemptEnd:
                 self._asked = attempt_cause.AttemptCause(files, time.monotonic())
 
     def event(self, *, judged: bool) -> AttemptExited | None:
-        """Return what the core is to be told, once; None while what it died of is looked into."""
+        """Return what the core is to be told, once.
+
+        None while it is looked into what the attempt died of, or at the files that it was to leave.
+        """
         asked, event = self._asked, self._event
         assert event is not None
         if asked is not None and judged and not asked.over(time.monotonic()):
             return None
+        looking = self._looking if judged else None
+        if looking is not None and not looking.over():
+            return None
+        looks = looking.looks() if looking is not None else []
         cause = None
         if asked is not None:
             asked.drop()
             cause = asked.cause
         found = self._observer.diagnosed(cause) if cause is not None and judged else []
-        self._event = self._asked = None
-        return msgspec.structs.replace(event, found=(*event.found, *found, *self._told), cause=cause)
+        found += self._observer.promises_broken(looks)
+        unknown = (
+            f"{look.promise.path} could not be looked at: {look.unknown}" for look in looks if look.unknown
+        )
+        self._event = self._asked = self._looking = None
+        return msgspec.structs.replace(
+            event,
+            found=(*event.found, *found, *self._told),
+            unseen=(*event.unseen, *unknown),
+            cause=cause,
+        )

@@ -78,13 +78,23 @@ def sources(directory: TaskDir, job: Job, number: int, configuration: Configurat
         directory, job, number: as ``present``.
         configuration: the attempt's.
     """
-    paths = configuration.path_map
     outputs = present(directory, job, number)
     found = {Source(stream=Stream.STDOUT): outputs.stdout, Source(stream=Stream.STDERR): outputs.stderr}
-    workdir = Path(paths.path(configuration.workdir or job.workdir))
     for source in _files(job):
-        found[source] = paths.path(str(workdir / (source.path or "")))
+        found[source] = named(job, configuration, source.path or "")
     return found
+
+
+def named(job: Job, configuration: Configuration, path: str) -> str:
+    """Return where a file is that the rules name; a relative path is in the attempt's working directory.
+
+    Args:
+        job: the task.
+        configuration: the attempt's.
+        path: as the rules have it.
+    """
+    paths = configuration.path_map
+    return paths.path(str(Path(paths.path(configuration.workdir or job.workdir)) / path))
 
 
 def _files(job: Job) -> set[Source]:

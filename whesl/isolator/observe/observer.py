@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from whesl.model.recovery_criterion import Reach, last_step
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
+    from whesl.detect.promised_files import Look, Looking
     from whesl.detect.task_watch import Watch
     from whesl.esl.detections.disk import Usage
     from whesl.model.evidence import Cause, Detected
@@ -51,7 +52,7 @@ class Observer:
         self._clock = clock
         self._watch: Watch | None = None
         self._begun: Mapping[str, int] | None = None  # how long the files were when the attempt was started
-        self._checkpoints = ""  # where the present attempt's are
+        self._configuration = Configuration()  # of the present attempt
         self._number = 0
         self._disk_at = 0.0
         self._measuring = False
@@ -67,7 +68,7 @@ class Observer:
         than the attempt to start (``watch``).
         """
         self._number = number
-        self._checkpoints = configuration.path_map.path(self._job.checkpoints)
+        self._configuration = configuration
         sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if self._watch is not None:
             self._begun = named_files.sizes(sources.values())
@@ -102,7 +103,7 @@ class Observer:
             began: when it began, seconds since the epoch, or before.
         """
         self._number = number
-        self._checkpoints = configuration.path_map.path(self._job.checkpoints)
+        self._configuration = configuration
         state = self._saved()
         self._begun = offsets = self._written_sizes(number)
         if state is not None and state.get("begun"):
@@ -217,6 +218,29 @@ class Observer:
         """Whether any detection waits for what a failed attempt died of."""
         return self._watch is not None and self._watch.detectors.hears_causes
 
+    def look_at_promises(self) -> Looking | None:
+        """Begin to look at the files that an attempt that has ended well was to leave; None for none."""
+        promises = self._watch.detectors.promises() if self._watch else ()
+        if not promises:
+            return None
+        from whesl.detect.promised_files import Looking
+
+        return Looking(
+            promises,
+            lambda path: attempt_output_destination.named(self._job, self._configuration, path),
+        )
+
+    def promises_broken(self, looks: Sequence[Look]) -> list[Detected]:
+        """Return what it means what was seen of promised files."""
+        watch = self._watch
+        found: list[Detected] = []
+        for look in looks if watch else ():
+            if look.wrong:
+                assert watch is not None
+                now, since = self._clock(), watch.seen_until
+                found += watch.detectors.promise_broken(look.promise, look.file, look.wrong, now, since)
+        return found
+
     def output_begins(self) -> dict[str, int]:
         """Return the files of the attempt's output, and at which byte it begins in each."""
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
@@ -269,12 +293,12 @@ class Observer:
 
     def _newest_checkpoint(self) -> int:
         """Return the number of the program's newest whole checkpoint, 0 where none is known."""
-        if not self._checkpoints:
+        if not self._job.checkpoints:
             return 0
         from whesl.ckpt import manifest  # only for programs under ``--checkpoints``
 
         try:
-            return manifest.newest(Path(self._checkpoints))
+            return manifest.newest(Path(self._configuration.path_map.path(self._job.checkpoints)))
         except OSError:
             return 0
 
