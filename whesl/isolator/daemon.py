@@ -69,7 +69,6 @@ from whesl.isolator.observe.observer import Observer
 from whesl.isolator.recovery_steps import Steps
 from whesl.isolator.task import (
     disk_reserve,
-    forbid_requeue,
     journal_in_memory,
     lock_lost,
     paused_terminal_notice,
@@ -83,6 +82,7 @@ from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
 from whesl.model.evidence import Detected
 from whesl.records.isolator import AnyRecord
+from whesl.rjms import forbid_requeue
 from whesl.rjms.lost_node_release import Release
 from whesl.rjms.port import Allocation
 
