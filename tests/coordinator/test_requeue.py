@@ -7,21 +7,24 @@ from typing import Any
 
 import pytest
 
-from tests.coordinator.world import World, raised
+from tests.coordinator.world import World, exception, raised, spec, step
 from tests.journals import report
 from whesl.coordinator.core.events_and_commands import Requeue, RequeueEnded
 from whesl.coordinator.effects.recovery_steps import carry_out
+from whesl.esl.spec import Entity, ResourceKind
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import RequeueSaid
 from whesl.model.states import JobState, TaskState
-from whesl.rjms.port import JobRecord
+from whesl.rjms.port import JobRecord, Limits
 from whesl.rjms.slurm.command import SlurmCommands
 from whesl.rjms.slurm.scheduler import SlurmScheduler
-from whesl.wire.messages import Escalate, EscalationDecision, Finished
+from whesl.wire.messages import Escalate, EscalationDecision, Finished, RecoveryRequest
 
 
 class Cluster:
     """A scheduler with one job; what happens between a look and an order is the test's."""
+
+    name = "stand-in"
 
     def __init__(self, between: Callable[[Cluster], None]) -> None:
         self.job = JobRecord(id="7", state=JobState.RUNNING)
@@ -73,6 +76,25 @@ def test_a_job_that_its_owner_runs_again_may_be_run_again_afterwards() -> None:
     for restarts in range(4):
         world.register("a", restarts=restarts)
     assert world.ports.fake.allowed == []
+
+
+def test_a_new_run_gets_the_limits_of_its_attempt() -> None:
+    world = World()
+    more = step(Entity.SCHEDULER, ResourceKind.JOB, attempts=[{"memory": "64G", "time": 90}])
+    world.workflow(spec(exception("OOM", more)))
+    a = world.register("a")
+    world.ports.fake.put("job-a")
+    world.tell(a, RecoveryRequest(raised=raised("OOM", "a")))
+    world.wait(10, a)
+    assert world.ports.fake.limits == {"job-a": Limits(time=90, memory=65536)}
+
+
+def test_who_gives_no_other_limits_says_so() -> None:
+    cluster = Cluster(lambda _: None)
+    command = Requeue(token="w/a@7.0", rjms="slurm", job_id="7", restarts=0, memory=65536)
+    ended = carry_out(command, cluster, {})  # type: ignore[arg-type]  # a stand-in
+    assert isinstance(ended, RequeueEnded) and ended.outcome == "refused"
+    assert ended.reason == "stand-in gives a job that runs again neither more time nor more memory"
 
 
 class Config(SlurmCommands):

@@ -14,7 +14,7 @@ from whesl.esl.language.operation_signatures import (
     signal_number,
 )
 from whesl.esl.spec import Operation, ResourceKind
-from whesl.operations.step_arguments import checked, split_command
+from whesl.operations.step_arguments import checked, of_attempt, split_command
 
 
 def values(argument: Argument) -> list[Any]:
@@ -28,6 +28,8 @@ def values(argument: Argument) -> list[Any]:
         ArgumentType.INTEGER: [max(argument.minimum or 0, 1), 2**40],
         ArgumentType.NUMBER: [1, 0.5],
         ArgumentType.ENVIRONMENT: [{}, {"A": "", "B": "1"}],
+        ArgumentType.MEMORY: ["64G", "0.5 TiB", "900"],
+        ArgumentType.ATTEMPTS: [[{}], [{"environment": {"A": "1"}}, {"command_append": "--small"}]],
         ArgumentType.SIGNAL: ["SIGUSR1", "TERM", "15"],
     }
     return accepted[argument.type]
@@ -38,10 +40,11 @@ def test_the_recovery_takes_what_the_check_accepts(resource: ResourceKind, opera
     table = arguments_of(resource, operation)
     needed = {argument.name: values(argument)[0] for argument in table if argument.required}
     names = checked(resource, operation, split_command(needed)).keys()
-    assert names == {argument.name for argument in table}
+    assert names == {argument.name for argument in table} - {"attempts"}
     for argument in table:
         for value in values(argument):
-            checked(resource, operation, split_command({**needed, argument.name: value}))
+            chosen = of_attempt({**needed, argument.name: value}, 1)
+            checked(resource, operation, split_command(chosen))
     for name in needed:
         with pytest.raises(ValueError, match=name):
             checked(resource, operation, {key: value for key, value in needed.items() if key != name})

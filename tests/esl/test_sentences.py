@@ -103,8 +103,12 @@ def test_detections(detection: str, sentence: str) -> None:
         ("NODE.ADD", ("a spare of the allocation is taken into use",)),
         ('JOB.ADD {"command": ["a", "b c"], "timeout": 30}', ("a b c is run", "at most 30 s")),
         (
-            'JOB.REPLACE {"nodes": 4, "time": 90, "environment": {"A": "1", "B": ""}, "workdir": "/w"}',
-            ("gets 4 nodes", "90 min", "A is set to '1'", "B is taken out", "works in /w"),
+            'JOB.REPLACE {"nodes": 4, "environment": {"A": "1", "B": ""}, "workdir": "/w"}',
+            ("gets 4 nodes", "A is set to '1'", "B is taken out", "works in /w"),
+        ),
+        (
+            'JOB.REPLACE {"attempts": [{"command_append": "-b 32"}, {}]}',
+            ("at recovery 1: -b 32 stands behind its command; at recovery 2 and later ones: as it is",),
         ),
         ("JOB.REPLACE", ("the task runs again as it is",)),
         ('JOB.REMOVE {"reason": "no input"}', ("skipped and counts as done: no input",)),
@@ -117,6 +121,12 @@ def test_steps(step: str, words: tuple[str, ...]) -> None:
     assert said.text.startswith(f"JOB: {step.partition(' ')[0]}: ")
     for word in words:
         assert word in said.text
+
+
+def test_what_a_new_run_is_given() -> None:
+    text = f'{HEADER}{DETECT}EXIT CODE 1\n{RECOVER}SCHEDULER JOB.REPLACE {{"time": 90, "memory": "64G"}}\n'
+    (said,) = next(item for item in explain(spec_of(text)) if item.name == "E").then
+    assert "its time limit is 90 min; it gets 64G of memory on each node" in said.text
 
 
 def test_a_handler_is_named() -> None:

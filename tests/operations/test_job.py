@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.operations.builders import NODES, context, evidence, step
+from whesl.esl.language.operation_signatures import mebibytes
 from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
@@ -37,6 +38,23 @@ def test_replace_changes_what_it_names_and_nothing_else() -> None:
     assert "command, environment" in result.note
     made = run("JOB.REPLACE", {"time": 90, "workdir": "/x/"}, given=given).configuration
     assert made is not None and (made.time_limit, made.workdir, made.command) == (90.0, "/x", None)
+
+
+def test_words_behind_a_command() -> None:
+    small = run("JOB.REPLACE", {"command_append": "--batch 32"}).configuration
+    assert small is not None and (small.command, small.append) == (None, ("--batch", "32"))
+    kept = run("JOB.REPLACE", {"nodes": 2}, given=context(configuration=small)).configuration
+    assert kept is not None and kept.append == ("--batch", "32")
+    other = run("JOB.REPLACE", {"command": ["safe"]}, given=context(configuration=small)).configuration
+    assert other is not None and (other.command, other.append) == (("safe",), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("64G", 65536), ("1.5 GB", 1536), ("900", 900), ("1T", 2**20), ("1K", 1), ("0", None), ("G", None)],
+)
+def test_sizes(text: str, size: int | None) -> None:
+    assert mebibytes(text) == size
 
 
 def test_replace_with_another_number_of_nodes() -> None:

@@ -104,6 +104,7 @@ CODES: dict[str, str] = {
     "ESL085": "node without a spare",
     "ESL086": "variable that is not defined",
     "ESL087": "unknown class of a cause",
+    "ESL088": "what only a new run of the job can be given",
     "ESL090": "coupled jobs that never run at once",
 }
 

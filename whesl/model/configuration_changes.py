@@ -6,16 +6,24 @@ import msgspec
 
 from whesl.model.pathmap import PathMap
 
-_WHOLE = ("command", "nodes", "time_limit", "workdir")  # fields that a change replaces when it names them
+_WHOLE = (
+    "command",
+    "append",
+    "nodes",
+    "time_limit",
+    "memory",
+    "workdir",
+)  # fields that a change replaces when it names them
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """What recoveries changed for a task, relative to how the user wrote it.
 
     ``version`` rises with each change, so that a repeated or late message is recognised.
-    ``command``, ``time_limit`` (minutes) and ``workdir`` replace the task's own when set; ``environment``
-    is added; an empty value removes the name. ``excluded_nodes`` are not to be used. ``restart`` is when a
-    change was made that a running attempt is to be ended for, and started again with; 0 for none.
+    ``command``, ``time_limit`` (minutes), ``memory`` (MiB of each node) and ``workdir`` replace the task's
+    own when set; ``append`` are words behind its command; ``environment`` is added, and an empty value
+    removes the name. ``excluded_nodes`` are not to be used. ``restart`` is when a change was made that a
+    running attempt is to be ended for, and started again with; 0 for none.
     ``failed`` are tasks with which it is coupled that have failed for good.
     """
 
@@ -23,8 +31,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     path_map: PathMap = PathMap()
     environment: dict[str, str] = {}
     command: tuple[str, ...] | None = None
+    append: tuple[str, ...] | None = None
     nodes: int | None = None
     time_limit: float | None = None
+    memory: int | None = None
     workdir: str | None = None
     excluded_nodes: tuple[str, ...] = ()
     skip: bool = False
@@ -35,7 +45,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         """Return this with a change over it, and this version.
 
         Paths are composed, environments merged, excluded nodes and failed tasks united; command, nodes, time
-        limit and working directory are taken over where the change names them, and the later restart.
+        limit, memory and working directory are taken over where the change names them, and the later restart.
         """
         named = {name: value for name in _WHOLE if (value := getattr(change, name)) is not None}
         return msgspec.structs.replace(

@@ -7,7 +7,9 @@ from typing import Protocol
 
 import msgspec
 
+from whesl.esl.language.operation_signatures import mebibytes
 from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.operations.node import SPARES_EXHAUSTED, in_order, silent
 from whesl.operations.plan import Context, RecoveryError, StepResult, capture_values
@@ -41,24 +43,36 @@ def replace(step: PlanStep, arguments: JobReplace, context: Context) -> StepResu
     nodes = context.nodes
     if arguments.nodes is not None:
         nodes = _resized(arguments.nodes, step.raised.time, context)
-    configuration = msgspec.structs.replace(
-        present,
-        version=present.version + 1,
-        command=arguments.command if arguments.command is not None else present.command,
-        nodes=arguments.nodes if arguments.nodes is not None else present.nodes,
-        time_limit=arguments.time if arguments.time is not None else present.time_limit,
-        workdir=arguments.workdir if arguments.workdir is not None else present.workdir,
-        environment={**present.environment, **arguments.environment},
-    )
-    changed = [
+    configuration = msgspec.structs.replace(changed(present, arguments), version=present.version + 1)
+    names = [
         name
-        for name in ("command", "nodes", "time", "workdir", "environment")
+        for name in ("command", "command_append", "nodes", "time", "memory", "workdir", "environment")
         if getattr(arguments, name) not in (None, {})
     ]
     return StepResult(
         configuration=configuration,
         nodes=nodes if nodes != context.nodes else None,
-        note=f"restart with changed {', '.join(changed)}" if changed else "restart unchanged",
+        note=f"restart with changed {', '.join(names)}" if names else "restart unchanged",
+    )
+
+
+def changed(present: Configuration, arguments: JobReplace) -> Configuration:
+    """Return a configuration with what JOB.REPLACE changes, of the same version.
+
+    Words behind the task's own command are not put behind another one that is given without any.
+    """
+    named = {
+        "command": arguments.command,
+        "append": arguments.command_append if arguments.command is None else arguments.command_append or (),
+        "nodes": arguments.nodes,
+        "time_limit": arguments.time,
+        "memory": None if arguments.memory is None else mebibytes(arguments.memory),
+        "workdir": arguments.workdir,
+    }
+    return msgspec.structs.replace(
+        present,
+        environment={**present.environment, **arguments.environment},
+        **{name: value for name, value in named.items() if value is not None},
     )
 
 

@@ -22,7 +22,7 @@ from whesl.model.errors import WheslError
 from whesl.model.evidence import Raised
 from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode, Task
-from whesl.operations.step_arguments import checked, split_command
+from whesl.operations.step_arguments import checked, of_attempt, split_command
 from whesl.operations.suspect_node import find_suspect
 from whesl.records.plan_step import PlanStep
 
@@ -46,7 +46,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     fails in the time that the job has left, for spares of which that is known. ``busy`` are nodes that other
     tasks of the allocation use, ``silent`` are nodes that
     the runtime's own agents or the resource manager call lost. ``rank_hosts[r]`` is the node of rank r,
-    where known. ``open_files`` are those that the failed attempt had open for writing (bytes, as the file
+    where known. ``recoveries``: how often the task was recovered from the same exception before.
+    ``open_files`` are those that the failed attempt had open for writing (bytes, as the file
     system spells them). Times are seconds since the epoch, 0 when not known; ``first_started`` is the
     start of the first attempt. They are the isolator's own clock's; the host's is ``set_ahead`` s ahead
     of that where it was set meanwhile.
@@ -67,6 +68,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     bad_nodes: tuple[BadNode, ...] = ()
     configuration: Configuration = Configuration()
     attempt: int = 1
+    recoveries: int = 0
     first_started: float = 0.0
     attempt_started: float = 0.0
     attempt_ended: float = 0.0
@@ -148,7 +150,8 @@ def _plan_step(
     if handler is not None and "/" in handler:
         handler = posixpath.join(posixpath.dirname(spec.file), handler)
     try:
-        arguments = substitute(split_command(step.arguments), values)
+        given = step.arguments if handler is not None else of_attempt(step.arguments, context.recoveries)
+        arguments = substitute(split_command(given), values)
         if handler is None:
             arguments = checked(step.resource, step.operation, arguments)
     except ValueError as error:

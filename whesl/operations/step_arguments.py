@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from whesl.esl.language.operation_signatures import shell_operator, signal_number
+from whesl.esl.language.operation_signatures import mebibytes, shell_operator, signal_number
 from whesl.esl.spec import Operation, ResourceKind
 
 HANDLER_TIMEOUT = 60.0
@@ -80,11 +80,17 @@ class NodeAdd(Arguments, frozen=True, kw_only=True):
 
 
 class JobReplace(Arguments, frozen=True, kw_only=True):
-    """What the restarted task gets instead; ``time`` in minutes; an environment value of null removes."""
+    """What the restarted task gets instead; an environment value of null removes.
+
+    ``command_append`` are words behind its command. ``time`` in minutes and ``memory`` of each node (``64G``)
+    are given by a new run of the job alone.
+    """
 
     command: tuple[str, ...] | None = None
+    command_append: tuple[str, ...] | None = None
     nodes: int | None = None
     time: float | None = None
+    memory: str | None = None
     environment: dict[str, str] = {}
     workdir: str | None = None
 
@@ -143,16 +149,33 @@ def split_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
     Raises ValueError for quotes that do not match and for a shell's operators, which would have no effect.
     """
     result = dict(arguments)
-    command = result.get("command")
-    if isinstance(command, str):
-        operator = shell_operator(command)
-        if operator is not None:
-            raise ValueError(
-                f"command uses the shell's {operator!r}, but no shell runs it: "
-                'write ["sh", "-c", "..."] if one should'
-            )
-        result["command"] = shlex.split(command)
+    for name in ("command", "command_append"):
+        command = result.get(name)
+        if isinstance(command, str):
+            operator = shell_operator(command)
+            if operator is not None:
+                raise ValueError(
+                    f"{name} uses the shell's {operator!r}, but no shell runs it: "
+                    'write ["sh", "-c", "..."] if one should'
+                )
+            result[name] = shlex.split(command)
     return result
+
+
+def of_attempt(arguments: Mapping[str, Any], before: int) -> dict[str, Any]:
+    """Return arguments with those over them that ``attempts`` has for the next attempt.
+
+    Args:
+        arguments: of a step.
+        before: how many recoveries by this step there were; beyond its end, the list's last entry counts.
+    """
+    rest = {name: value for name, value in arguments.items() if name != "attempts"}
+    attempts = arguments.get("attempts")
+    if not isinstance(attempts, list) or not attempts:
+        return rest
+    entry = attempts[min(before, len(attempts) - 1)]
+    environment = {**rest.get("environment", {}), **entry.get("environment", {})}
+    return {**rest, **entry, **({"environment": environment} if environment else {})}
 
 
 def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,13 +196,16 @@ def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict
         raw["signal"] = number
     if isinstance(raw.get("environment"), dict):
         raw["environment"] = {str(name): _text(value) for name, value in raw["environment"].items()}
-    if isinstance(raw.get("command"), list):
-        raw["command"] = [_text(word) for word in raw["command"]]
+    for name in ("command", "command_append"):
+        if isinstance(raw.get(name), list):
+            raw[name] = [_text(word) for word in raw[name]]
     for name in ("filesystem", "defaultpath", "workdir", "trigger", "written"):
         if raw.get(name):
             raw[name] = (
                 [absolute(name, p) for p in raw[name]] if _many(raw[name]) else absolute(name, raw[name])
             )
+    if raw.get("memory") is not None and mebibytes(str(raw["memory"])) is None:
+        raise ValueError(f"memory is no size: {raw['memory']!r}")
     try:
         typed = msgspec.convert(raw, kind, strict=False)
     except msgspec.ValidationError as error:

@@ -182,6 +182,25 @@ class AllowsRequeue(Protocol):
         ...
 
 
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job may use: ``time`` in minutes, ``memory`` in MiB of each node; None: as it has it."""
+
+    time: float | None = None
+    memory: int | None = None
+
+
+@runtime_checkable
+class ChangesLimits(Protocol):
+    """What a scheduler also offers that gives a job other limits for its next run, by its user's wish."""
+
+    def requeue_with(self, job_id: str, limits: Limits) -> str:
+        """Run the same job again (``Scheduler.requeue``), with these limits before it starts.
+
+        Returns why it has to run with those that it had, "" when it got these. Raises as ``requeue`` does.
+        """
+        ...
+
+
 @runtime_checkable
 class ExcludesNodes(Protocol):
     """What a scheduler also offers that can keep a waiting job off nodes."""

@@ -23,7 +23,7 @@ from whesl.isolator.core.task_setup import Setup
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
 from whesl.records import coordinator, isolator, of_coordinator, of_isolator
-from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
+from whesl.rjms.port import JobRecord, JobRequest, Limits, NodeRecord
 
 START = 1_000_000.0  # seconds since the epoch at which a world begins
 
@@ -127,6 +127,7 @@ class StandInScheduler(CoordinatorsScheduler):
     def __init__(self) -> None:
         self.records: dict[str, JobRecord] = {}
         self.requeued: list[str] = []
+        self.limits: dict[str, Limits] = {}
         self.cancelled: list[str] = []
         self.marked: list[str] = []
         self.excluded: dict[str, tuple[str, ...]] = {}
@@ -156,6 +157,12 @@ class StandInScheduler(CoordinatorsScheduler):
             raise RefusedError(self.refuse)
         self.requeued.append(job_id)
         self.put(job_id, JobState.PENDING, restarts=self.records[job_id].restarts + 1)
+
+    def requeue_with(self, job_id: str, limits: Limits) -> str:
+        """See the port."""
+        self.requeue(job_id)
+        self.limits[job_id] = limits
+        return ""
 
     def lift_hold(self, record: JobRecord) -> None:
         """See the port."""

@@ -19,7 +19,7 @@ from tests.waiting import written
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms import shims
-from whesl.rjms.port import Demands, JobRequest, StepRequest
+from whesl.rjms.port import Demands, JobRequest, Limits, StepRequest
 from whesl.rjms.slurm.allocation import SlurmAllocation
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
@@ -342,6 +342,18 @@ def test_a_loss_without_accounting_freezes_the_job(slurm_bed: Maker, tmp_path: P
         scheduler.annotate(job, "lost n03")
     with pytest.raises(RefusedError, match="may not run again"):
         scheduler.requeue(job)
+
+
+def test_a_new_run_has_other_limits(slurm_bed: Maker, tmp_path: Path) -> None:
+    """Slurm takes them while the job waits: not while its old run is ending, nor once the new one runs."""
+    bed = slurm_bed(nodes=1)
+    scheduler = SlurmScheduler(bed.environment, settle=20)
+    script = f"trap 'sleep 2; exit 1' TERM; echo run >> {tmp_path}/runs; sleep 600 & wait"
+    job = bed.submit(script, "--time=10", "--mem=50", "--requeue")
+    wait_until(lambda: (tmp_path / "runs").exists(), "the job runs")
+    assert scheduler.requeue_with(job, Limits(time=90.5, memory=100)) == ""
+    wait_until(lambda: (tmp_path / "runs").read_text().count("run") == 2, "the job runs again", 90)
+    assert bed.job(job, "%l %m") == "1:31:00 100M"
 
 
 @pytest.mark.slow

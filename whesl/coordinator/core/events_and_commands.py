@@ -157,6 +157,7 @@ class Requeue(Command, frozen=True, kw_only=True):
     """Have the same job run again, unless it was restarted since ``restarts`` was seen.
 
     ``withdrawn``: its isolator may have withdrawn the permission, which nobody but WHESL had asked for.
+    ``time`` (minutes) and ``memory`` (MiB of each node) are what it is to have then; None: as it has it.
     """
 
     token: str
@@ -165,6 +166,8 @@ class Requeue(Command, frozen=True, kw_only=True):
     restarts: int
     exclude: tuple[str, ...] = ()
     withdrawn: bool = False
+    time: float | None = None
+    memory: int | None = None
 
 
 class AllowRequeue(Command, frozen=True, kw_only=True):

@@ -40,10 +40,19 @@ from whesl.model.workflow import BadNode, Grade
 from whesl.operations import filesystem
 from whesl.operations import step_arguments as args
 from whesl.operations.custom_handlers import run_handler
+from whesl.operations.job import changed
 from whesl.operations.plan import StepResult
 from whesl.operations.suspect_node import grade_of
 from whesl.records.coordinator import OwnStep
-from whesl.rjms.port import AllowsRequeue, ExcludesNodes, JobRecord, LiftsHold, Scheduler
+from whesl.rjms.port import (
+    AllowsRequeue,
+    ChangesLimits,
+    ExcludesNodes,
+    JobRecord,
+    LiftsHold,
+    Limits,
+    Scheduler,
+)
 
 _LATER = (TransientError, CouldNotObserveError)
 A = TypeVar("A", bound=args.Arguments)
@@ -173,18 +182,7 @@ def _restart(job: _Job) -> StepEnded:
             f"a job that runs again keeps its size: {len(job.entry.nodes)} nodes, not {arguments.nodes}",
         )
     before = job.recovery.configuration or job.entry.configuration
-    return job.ended(OwnStepOutcome.REQUEUE, "the job runs again", configuration=_replaced(before, arguments))
-
-
-def _replaced(before: Configuration, arguments: args.JobReplace) -> Configuration:
-    return msgspec.structs.replace(
-        before,
-        command=arguments.command if arguments.command is not None else before.command,
-        nodes=arguments.nodes if arguments.nodes is not None else before.nodes,
-        time_limit=arguments.time if arguments.time is not None else before.time_limit,
-        workdir=arguments.workdir if arguments.workdir is not None else before.workdir,
-        environment={**before.environment, **arguments.environment},
-    )
+    return job.ended(OwnStepOutcome.REQUEUE, "the job runs again", configuration=changed(before, arguments))
 
 
 def _job_replaces_node(job: _Job) -> bool:
@@ -238,7 +236,7 @@ def _by_dependents(job: _Job) -> StepEnded:
             OwnStepOutcome.CONTINUE, f"dependents avoid {node}", dependents=change, bad_nodes=(bad,)
         )
     if kind == (ResourceKind.JOB, Operation.REPLACE):
-        change = _replaced(Configuration(), job.arguments(args.JobReplace))
+        change = changed(Configuration(), job.arguments(args.JobReplace))
         # Those that run now began before this recovery: they are ended, and started again.
         change = msgspec.structs.replace(change, restart=job.recovery.time)
         return job.ended(OwnStepOutcome.CONTINUE, "dependents run changed", dependents=change)
@@ -360,15 +358,22 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         # It may have been allowed before: the requeue itself tells. Without slurmdbd, Slurm takes no change
         # to a job that a lost node has left.
         blocked = f"; {error.message}"
+    limits = Limits(time=command.time, memory=command.memory)
+    if limits != Limits() and not isinstance(scheduler, ChangesLimits):
+        raise RefusedError(f"{scheduler.name} gives a job that runs again neither more time nor more memory")
+    kept = ""
     try:
-        scheduler.requeue(job_id)
+        if limits != Limits() and isinstance(scheduler, ChangesLimits):
+            kept = scheduler.requeue_with(job_id, limits)
+        else:
+            scheduler.requeue(job_id)
     except RefusedError as error:
         # The same order, of a coordinator that was killed meanwhile, may have come between.
         if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
             raise RefusedError(f"{error.message}{blocked}", hint=error.hint) from error
     if command.exclude and isinstance(scheduler, ExcludesNodes):
         scheduler.exclude(job_id, command.exclude)
-    return RequeueEnded(token=command.token, outcome=OrderStatus.DONE)
+    return RequeueEnded(token=command.token, outcome=OrderStatus.DONE, reason=kept)
 
 
 def _known(scheduler: Scheduler, job_id: str) -> JobRecord:

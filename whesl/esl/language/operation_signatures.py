@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import shlex
 import signal
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ class ArgumentType(str, Enum):
     INTEGER = "a whole number"
     NUMBER = "a number"
     ENVIRONMENT = "an object of texts"
+    MEMORY = 'a size such as "64G"'
+    ATTEMPTS = "a list of objects"
     SIGNAL = "the name of a signal"
 
 
@@ -29,7 +33,8 @@ class Argument:
     """One argument.
 
     ``minimum`` bounds numbers; ``above`` says that the bound itself is not allowed. ``path``: an absolute
-    path; ``command``: a text is split into words as a shell would, and run without one.
+    path; ``command``: a text is split into words as a shell would, and run without one. ``new_run``: only a
+    new run of the job can be given it, by its resource manager; ``by_attempt``: it may stand in ``attempts``.
     """
 
     name: str
@@ -41,9 +46,13 @@ class Argument:
     above: bool = False
     path: bool = False
     command: bool = False
+    new_run: bool = False
+    by_attempt: bool = False
 
 
 _T = ArgumentType
+_SIZE = re.compile(r"(?P<number>\d{1,15}(?:\.\d{1,9})?) ?(?P<unit>[KMGTkmgt]?)(?:i?[Bb])?")
+_UNITS = {"K": 2**-10, "": 1, "M": 1, "G": 2**10, "T": 2**20}
 
 # Understood by every operation.
 COMMON = (
@@ -110,10 +119,44 @@ ARGUMENTS: dict[tuple[str, str], tuple[Argument, ...]] = {
         Argument("count", _T.INTEGER, "spares that are taken into use (default 1)", minimum=1),
     ),
     (ResourceKind.JOB, Operation.REPLACE): (
-        Argument("command", _T.STRINGS, "command that takes the place of the task's own", command=True),
-        Argument("nodes", _T.INTEGER, "number of nodes", minimum=1),
-        Argument("time", _T.NUMBER, "time limit in minutes", minimum=0, above=True),
-        Argument("environment", _T.ENVIRONMENT, "variables that are set; an empty text removes one"),
+        Argument(
+            "command",
+            _T.STRINGS,
+            "command that takes the place of the task's own",
+            command=True,
+            by_attempt=True,
+        ),
+        Argument(
+            "command_append", _T.STRINGS, "words behind the task's command", command=True, by_attempt=True
+        ),
+        Argument("nodes", _T.INTEGER, "number of nodes", minimum=1, by_attempt=True),
+        Argument(
+            "time",
+            _T.NUMBER,
+            "time limit in minutes of the job's new run",
+            minimum=0,
+            above=True,
+            new_run=True,
+            by_attempt=True,
+        ),
+        Argument(
+            "memory",
+            _T.MEMORY,
+            "memory of each node for the job's new run",
+            new_run=True,
+            by_attempt=True,
+        ),
+        Argument(
+            "environment",
+            _T.ENVIRONMENT,
+            "variables that are set; an empty text removes one",
+            by_attempt=True,
+        ),
+        Argument(
+            "attempts",
+            _T.ATTEMPTS,
+            "what else changes at the first recovery, the second and so on; then the last one counts",
+        ),
         Argument("workdir", _T.STRING, "working directory", path=True),
     ),
     (ResourceKind.JOB, Operation.ADD): (
@@ -146,6 +189,15 @@ ARGUMENTS: dict[tuple[str, str], tuple[Argument, ...]] = {
         Argument("reason", _T.STRING, "why the task is skipped; it counts as done"),
     ),
 }
+
+
+def mebibytes(text: str) -> int | None:
+    """Return a size in MiB, rounded up; None for what is none. Units are K, M (where none is given), G, T."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        return None
+    size = math.ceil(float(match["number"]) * _UNITS[match["unit"].upper()])
+    return size if 0 < size < 2**40 else None
 
 
 def arguments_of(resource: str, operation: str) -> tuple[Argument, ...]:

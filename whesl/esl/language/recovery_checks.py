@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from whesl.esl.language.operation_signatures import (
     Argument,
     ArgumentType,
     arguments_of,
+    mebibytes,
     shell_operator,
     signal_names,
     signal_number,
@@ -159,6 +161,8 @@ class RecoveryCheck:
         for name in arguments.values:
             if name in known:
                 self._value(known[name], arguments.values[name], *arguments.places[name])
+        self._by_attempt(known, arguments)
+        self._of_new_run(statement, known, arguments)
         # Each of the others may be one that is missing, under a wrong name.
         missing = missing[len(unknown) :]
         if missing and not strange:
@@ -171,11 +175,47 @@ class RecoveryCheck:
                 hint="; ".join(f"{argument.name}: {argument.help}" for argument in missing),
             )
 
-    def _value(self, argument: Argument, value: Any, start: int, end: int) -> None:
+    def _by_attempt(self, known: Mapping[str, Argument], arguments: Arguments) -> None:
+        """Check the objects of ``attempts``; what is wrong is told at the whole list."""
+        entries = _attempts(arguments) if "attempts" in known else []
+        start, end = arguments.places.get("attempts", (0, 0))
+        offered = [name for name, argument in known.items() if argument.by_attempt]
+        for number, entry in enumerate(entries, 1):
+            for name, given in entry.items():
+                if name in offered:
+                    self._value(known[name], given, start, end, f"attempts[{number}]: ")
+                    continue
+                self._findings.add(
+                    "ESL070",
+                    f"attempts[{number}] has no argument {name[:40]!r}",
+                    Range(start, end),
+                    hint=self._findings.nearest(name, offered) or f"it has {one_of(sorted(offered))}",
+                )
+
+    def _of_new_run(
+        self, statement: syntax.Recovered, known: Mapping[str, Argument], arguments: Arguments
+    ) -> None:
+        """Find what no resource manager gives a job that runs on."""
+        if statement.entity.text == Entity.SCHEDULER.value:
+            return
+        entries = _attempts(arguments)
+        for argument in (argument for argument in known.values() if argument.new_run):
+            name = argument.name
+            place = name if name in arguments.values else "attempts"
+            if place == name or any(name in entry for entry in entries):
+                self._findings.add(
+                    "ESL088",
+                    f"{name!r} cannot be changed for a job that runs on: only a new run of it gets another",
+                    Range(*arguments.places[place]),
+                    hint="declare the exception WORKFLOW_LEVEL, and let SCHEDULER do this JOB.REPLACE:"
+                    " the job runs again under its own id",
+                )
+
+    def _value(self, argument: Argument, value: Any, start: int, end: int, where: str = "") -> None:
         if not _is(argument.type, value):
             self._findings.add(
                 "ESL072",
-                f"{argument.name!r} takes {argument.type.value}, not {_named(value)}",
+                f"{where}{argument.name!r} takes {argument.type.value}, not {_named(value)}",
                 Range(start, end),
                 hint=f"{argument.name}: {argument.help}",
             )
@@ -193,8 +233,14 @@ class RecoveryCheck:
             choices = argument.choices or (signal_names() if argument.type is ArgumentType.SIGNAL else ())
             near = self._findings.nearest(value, choices) if choices else ""
             self._findings.add(
-                "ESL073", f"{argument.name!r} {problem}", Range(start, end), hint=near or argument.help
+                "ESL073", f"{where}{argument.name!r} {problem}", Range(start, end), hint=near or argument.help
             )
+
+
+def _attempts(arguments: Arguments) -> list[dict[str, Any]]:
+    """Return the objects of ``attempts``, none where it is not what it should be."""
+    value = arguments.values.get("attempts")
+    return value if isinstance(value, list) and _is(ArgumentType.ATTEMPTS, value) else []
 
 
 def _is(kind: ArgumentType, value: Any) -> bool:
@@ -205,6 +251,10 @@ def _is(kind: ArgumentType, value: Any) -> bool:
         return isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
     if kind is ArgumentType.INTEGER:
         return isinstance(value, int) and not isinstance(value, bool)
+    if kind is ArgumentType.MEMORY:
+        return isinstance(value, str)
+    if kind is ArgumentType.ATTEMPTS:
+        return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
     if kind is ArgumentType.NUMBER:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
@@ -224,6 +274,10 @@ def _wrong_value(argument: Argument, value: Any) -> str:
         if argument.command and isinstance(value, str):
             problems = [_wrong_command(value)]
         return next(filter(None, problems), "")
+    if argument.type is ArgumentType.MEMORY and mebibytes(value) is None:
+        return f"is no size: {value[:40]!r}"
+    if argument.type is ArgumentType.ATTEMPTS and not value:
+        return "is empty"
     if argument.type is ArgumentType.ENVIRONMENT and any(not name or "=" in name for name in value):
         return "has a name of a variable that is empty or contains '='"
     low = argument.minimum

@@ -134,18 +134,30 @@ def _node_add(arguments: dict[str, Any]) -> str:
 
 
 def _job_replace(arguments: dict[str, Any]) -> str:
+    parts = _changes(arguments)
+    for number, entry in enumerate(arguments.get("attempts", ()), 1):
+        last = " and later ones" if number == len(arguments["attempts"]) and number > 1 else ""
+        parts.append(f"at recovery {number}{last}: {', '.join(_changes(entry)) or 'as it is'}")
+    return f"the task runs again{', changed: ' if parts else ' as it is'}{'; '.join(parts)}"
+
+
+def _changes(arguments: dict[str, Any]) -> list[str]:
     parts = []
     if "command" in arguments:
         parts.append(f"the command {_words(arguments['command'])} takes the place of its own")
+    if "command_append" in arguments:
+        parts.append(f"{_words(arguments['command_append'])} stands behind its command")
     if "nodes" in arguments:
         parts.append(f"it gets {arguments['nodes']} nodes")
     if "time" in arguments:
         parts.append(f"its time limit is {arguments['time']:g} min")
+    if "memory" in arguments:
+        parts.append(f"it gets {arguments['memory']} of memory on each node")
     for name, value in arguments.get("environment", {}).items():
         parts.append(f"{name} is set to {value!r}" if value else f"{name} is taken out of its environment")
     if "workdir" in arguments:
         parts.append(f"it works in {arguments['workdir']}")
-    return f"the task runs again{', changed: ' if parts else ' as it is'}{'; '.join(parts)}"
+    return parts
 
 
 def _job_add(arguments: dict[str, Any]) -> str:

@@ -95,6 +95,8 @@ def compose(
         command = (*paths.arguments(before, place), own, *paths.arguments(after, place))
     else:
         command = paths.arguments(job.command, place)
+    if configuration.append:
+        command = (*command, *paths.arguments(configuration.append, place))
     workdir = paths.path(place)
     environment = _environment(base, paths)
     environment.update(launchers)

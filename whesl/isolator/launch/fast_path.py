@@ -256,8 +256,9 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
 
 # The JSON of a ``Configuration`` that nobody has changed.
 UNCHANGED = (
-    b'{"version":0,"path_map":{"rules":[]},"environment":{},"command":null,"nodes":null,'
-    b'"time_limit":null,"workdir":null,"excluded_nodes":[],"skip":false,"restart":0.0,"failed":[]}'
+    b'{"version":0,"path_map":{"rules":[]},"environment":{},"command":null,"append":null,"nodes":null,'
+    b'"time_limit":null,"memory":null,"workdir":null,"excluded_nodes":[],"skip":false,"restart":0.0,'
+    b'"failed":[]}'
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import time
@@ -15,7 +16,7 @@ from whesl.model.states import JobState, NodeState
 from whesl.rjms import cluster_environment
 from whesl.rjms.lost_replies import look_again
 from whesl.rjms.manager_table import CLUSTER_NAME
-from whesl.rjms.port import JobRecord, JobRequest, NodeRecord
+from whesl.rjms.port import JobRecord, JobRequest, Limits, NodeRecord
 from whesl.rjms.slurm import kept_output, records
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
 from whesl.rjms.slurm.pyslurm_client import Bindings
@@ -158,8 +159,14 @@ class SlurmScheduler:
             self._commands.run("scancel", *options, job_id)
 
     def requeue(self, job_id: str) -> None:
-        """Run the same job again under the same id, without the two minutes' hold of a requeued job.
+        """Run the same job again under the same id, without the two minutes' hold of a requeued job."""
+        self.requeue_with(job_id, Limits())
 
+    def requeue_with(self, job_id: str, limits: Limits) -> str:
+        """Run the same job again under the same id, with other limits.
+
+        Slurm takes more time and memory of a job's user as long as the job waits, and only then: before the
+        hold of a requeued job is lifted, and once its old run is over.
         What it has written so far is copied where Slurm may truncate it (``kept_output``).
         Slurm refuses it for a job that may not run again (``Requeue=0``).
         """
@@ -178,7 +185,24 @@ class SlurmScheduler:
                         raise RefusedError(message, hint="submit it with --requeue") from None
                     raise
         # The requeue is done: without the rest it starts by itself, two minutes later.
+        changes = [f"TimeLimit={math.ceil(limits.time)}"] if limits.time is not None else []
+        changes += [f"MinMemoryNode={limits.memory}"] if limits.memory is not None else []
+        refused = self._change_waiting(job_id, changes) if changes else ""
         self._lift_hold(job_id)
+        return refused
+
+    def _change_waiting(self, job_id: str, changes: Sequence[str]) -> str:
+        """Change a job whose old run may not be over yet; return why that was refused, "" for done."""
+        deadline = time.monotonic() + self._settle
+        while True:
+            try:
+                self._commands.run("scontrol", "update", f"JobId={job_id}", *changes)
+            except (CouldNotObserveError, TransientError, RefusedError) as error:
+                if time.monotonic() >= deadline:
+                    return f"it runs again with the limits that it had: {error.message}"
+                self._sleep(_POLL)
+            else:
+                return ""
 
     def requeue_lost(self, job_id: str) -> bool:
         """Run a job again that was submitted with --requeue, if that was not withdrawn since."""

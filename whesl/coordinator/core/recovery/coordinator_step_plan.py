@@ -10,7 +10,7 @@ from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task
 from whesl.operations.plan import Context, RecoveryError, capture_values, substitute
-from whesl.operations.step_arguments import checked, split_command
+from whesl.operations.step_arguments import checked, of_attempt, split_command
 from whesl.operations.suspect_node import find_suspect
 from whesl.records.coordinator import OwnStep
 from whesl.records.plan_step import PlanStep
@@ -38,7 +38,9 @@ _OFFERED = {
 }
 
 
-def own_steps(spec: Spec, raised: Raised, exception: str, entry: TaskEntry) -> tuple[OwnStep, ...]:
+def own_steps(
+    spec: Spec, raised: Raised, exception: str, entry: TaskEntry, recoveries: int
+) -> tuple[OwnStep, ...]:
     """Return the coordinator's steps of an exception's recovery, in the specification's order.
 
     Args:
@@ -46,6 +48,7 @@ def own_steps(spec: Spec, raised: Raised, exception: str, entry: TaskEntry) -> t
         raised: with its evidence, from which captures and the suspect come.
         exception: whose steps; another than ``raised.exception`` after a transformation.
         entry: the task.
+        recoveries: how often it was recovered from this exception before.
 
     Raises RecoveryError for an argument that cannot be filled in and for what an entity does not offer.
     """
@@ -53,7 +56,7 @@ def own_steps(spec: Spec, raised: Raised, exception: str, entry: TaskEntry) -> t
     if described is None:
         raise RecoveryError(f"exception {exception} is not in {spec.file}")
     return tuple(
-        _own_step(spec, described, step, raised, entry)
+        _own_step(spec, described, step, raised, entry, recoveries)
         for step in described.steps
         if step.entity is not Entity.JOB
     )
@@ -82,7 +85,12 @@ def context_of(entry: TaskEntry) -> Context:
 
 
 def _own_step(
-    spec: Spec, exception: ExceptionSpec, step: RecoveryStep, raised: Raised, entry: TaskEntry
+    spec: Spec,
+    exception: ExceptionSpec,
+    step: RecoveryStep,
+    raised: Raised,
+    entry: TaskEntry,
+    recoveries: int,
 ) -> OwnStep:
     where = f"{spec.place(step.span)}: {step.entity.value} {step.resource}.{step.operation}"
     handler = spec.handler(step.resource, step.operation)
@@ -94,7 +102,8 @@ def _own_step(
     suspect = find_suspect(raised.evidence, context.nodes, (), ())
     try:
         values = capture_values(raised, context, suspect.node)
-        arguments = substitute(split_command(step.arguments), values)
+        given = step.arguments if handler is not None else of_attempt(step.arguments, recoveries)
+        arguments = substitute(split_command(given), values)
         # A workflow manager reads its arguments itself, and leaves some of them out that a job needs.
         if handler is None and step.entity is not Entity.WMS:
             arguments = checked(step.resource, step.operation, arguments)

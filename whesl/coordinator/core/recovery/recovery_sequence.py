@@ -91,7 +91,11 @@ def begin(
     workflow = transition.state.workflows.get(entry.workflow)
     if workflow is not None and workflow.spec is not None and exception:
         try:
-            steps = own_steps(workflow.spec, raised, exception, entry)
+            before = sum(
+                other.exception == exception and other.id != key
+                for other in transition.state.recoveries_of(entry.id)
+            )
+            steps = own_steps(workflow.spec, raised, exception, entry, before)
         except RecoveryError as error:
             refused = error.message
     transition.record(

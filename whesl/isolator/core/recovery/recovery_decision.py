@@ -77,7 +77,11 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
     spec = state.setup.spec
     assert spec is not None
     try:
-        plan = make_plan(spec, raised, context(state, silent=silent))
+        before = sum(
+            item.exception == raised.exception and item.ordinal < raised.ordinal for item in state.raised
+        )
+        present = msgspec.structs.replace(context(state, silent=silent), recoveries=before)
+        plan = make_plan(spec, raised, present)
     except RecoveryError as error:
         return Planned(error=error.message)
     return Planned(steps=plan.steps)
