@@ -275,10 +275,17 @@ local job = { partitions = { "main" }, nodes = 1, cpus = 1, node_cpus = 1, memor
 local found = M.decide(job)
 print(found and found.nodes or "", M.lacking or "")
 """
+
+
+def _link_to_a_pipe(path: Path, table: Path) -> None:
+    os.mkfifo(table.with_name("p"))
+    path.symlink_to("p")
+
+
 PLACES: dict[str, Callable[[Path, Path], object]] = {
     "a file": lambda path, table: path.write_bytes(table.read_bytes()),
     "a pipe": lambda path, _: os.mkfifo(path),
-    "a link to a pipe": lambda path, table: (os.mkfifo(table.with_name("p")), path.symlink_to("p")),
+    "a link to a pipe": _link_to_a_pipe,
     "a link to a file": lambda path, table: path.symlink_to(table),
     "a device": lambda path, _: path.symlink_to("/dev/zero"),
     "a terminal": lambda path, _: path.symlink_to("/dev/ptmx"),
