@@ -141,6 +141,32 @@ def test_a_signal_that_everybody_is_sent_twice_is_passed_on_to_nobody(bench: Ben
     assert counts(bench.place, "program") == {int(signal.SIGUSR1): 2, int(signal.SIGUSR2): 1}
 
 
+@pytest.mark.parametrize("reach", [signal_delivery.EVERYBODY, signal_delivery.GROUP])
+def test_a_signal_that_comes_while_witnesses_take_others_places_is_told_right(
+    monkeypatch: pytest.MonkeyPatch, reach: str
+) -> None:
+    """Slurm sends TERM right after CONT: the program of a job that was preempted was told TERM twice."""
+
+    class Interrupted(signal_delivery.Witnesses):
+        def _begin(self) -> signal_delivery._Pair:
+            for pair in getattr(self, "_pairs", []):
+                for pid in (pair.near, pair.far if reach == signal_delivery.EVERYBODY else 0):
+                    if pid:
+                        os.kill(pid, signal.SIGTERM)
+            return super()._begin()
+
+    witnesses = Interrupted()
+    for pid in (witnesses._pairs[0].near, witnesses._pairs[0].far):
+        os.kill(pid, signal.SIGCONT)
+    assert witnesses.reach([signal.SIGCONT]) == {signal.SIGCONT: signal_delivery.EVERYBODY}
+    assert witnesses.reach([signal.SIGTERM]) == {signal.SIGTERM: reach}
+    monkeypatch.setattr(signal_delivery, "_AGAIN", 0.0)
+    assert witnesses.reach([signal.SIGCONT]) == {signal.SIGCONT: signal_delivery.ONE}, "this one is another"
+    assert witnesses.reach([signal.SIGUSR1]) == {signal.SIGUSR1: signal_delivery.ONE}
+    for pair in witnesses._pairs:
+        pair.end()
+
+
 @pytest.mark.parametrize("early", [0.0, 0.02, 0.05, 0.1])
 def test_a_signal_before_the_program_s_first_line_is_not_lost(bench: Bench, early: float) -> None:
     """It had ended what stood around the program, or nobody heard of it."""

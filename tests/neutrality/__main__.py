@@ -7,6 +7,8 @@ import sys
 import time
 from fnmatch import fnmatchcase
 
+import msgspec
+
 from tests.neutrality import sites
 from tests.neutrality.cases import NAMED, brief, generated, smaller, spread
 from tests.neutrality.judging import verdict
@@ -25,6 +27,7 @@ def main() -> int:
     parser.add_argument("--each-way", action="store_true", help="each case in all ways, not in three of them")
     parser.add_argument("--seed", type=int, default=1, help="of generated combinations")
     parser.add_argument("--count", type=int, default=0, help="how many combinations are generated")
+    parser.add_argument("--times", type=int, default=1, help="run each so often, for what differs by chance")
     parser.add_argument("--control", action="store_true", help="compare plain runs with plain ones")
     parser.add_argument("--page", action="store_true", help="print docs/what-wrapping-changes.md")
     parser.add_argument("--manager", choices=list(sites.SITES), default="slurm")
@@ -43,6 +46,12 @@ def main() -> int:
     else:
         pairs = spread(NAMED, ways)
     pairs = [(case, way) for case, way in pairs if fnmatchcase(case.name, chosen.only)]
+    if chosen.times > 1:
+        pairs = [
+            (msgspec.structs.replace(case, name=f"{case.name}, run {number}"), way)
+            for number in range(1, chosen.times + 1)
+            for case, way in pairs
+        ]
     pairs += [(case, way) for way in ways for case in generated(chosen.seed, chosen.count)]
     began = time.monotonic()
     with sites.SITES[chosen.manager](chosen.nodes) as site:

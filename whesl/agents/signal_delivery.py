@@ -39,35 +39,64 @@ ONE, GROUP, EVERYBODY = "one", "group", "everybody"
 # Seconds within which who sends a signal to many has sent it to all of them.
 _SENDING = 0.05
 _LOOK = 0.002
-# Seconds for which a signal to everybody is not taken for another one when it comes again. What is pending is
-# pending once, and witnesses that are put in place meanwhile have not seen it.
+# Seconds for which a signal to everybody is not taken for another one when it comes again: what is pending is
+# pending once.
 _AGAIN = 0.5
 # Seconds for which a program may take to handle a signal that came before it was there.
 _BEGINNING = 1.0
 _CATS = ("/bin/cat", "/usr/bin/cat")
 
 
-class Witnesses:
-    """The two witnesses. They end with this process."""
+class _Pair:
+    """Two witnesses. ``near`` is in the keeper's process group; 0 where one could not be started.
 
-    def __init__(self) -> None:
-        # Both read from this pipe for as long as this process holds its other end.
-        self._read, self._held = os.pipe2(os.O_CLOEXEC)
-        self._near = self._far = 0
-        self._everybody: dict[int, float] = {}  # when each signal was sent to everybody last
-        self._begin()
+    Args:
+        cat: a program that does nothing until its standard input ends.
+        read: what they read from.
+    """
 
-    def _begin(self) -> None:
-        cat = next((path for path in _CATS if os.access(path, os.X_OK)), "")
-        with contextlib.suppress(OSError):
-            self._near, self._far = (self._witness(cat, session=far) for far in (False, True))
-
-    def _witness(self, cat: str, *, session: bool) -> int:
+    def __init__(self, cat: str, read: int) -> None:
+        self.near = self.far = 0
+        self.told: set[int] = set()  # signals of which they have told already
         actions = [
-            (os.POSIX_SPAWN_DUP2, self._read, 0),
+            (os.POSIX_SPAWN_DUP2, read, 0),
             *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)),
         ]
-        return os.posix_spawn(cat, ["cat"], {}, file_actions=actions, setsid=session, setsigmask=SIGNALS)
+        with contextlib.suppress(OSError):
+            self.near, self.far = (
+                os.posix_spawn(cat, ["cat"], {}, file_actions=actions, setsid=far, setsigmask=SIGNALS)
+                for far in (False, True)
+            )
+
+    def saw(self, signum: int, *, far: bool) -> bool:
+        """Whether a signal was sent to one of them since they told of it last."""
+        return signum not in self.told and bool(_pending(self.far if far else self.near) >> (signum - 1) & 1)
+
+    def end(self) -> None:
+        """End both."""
+        for pid in (self.near, self.far):
+            if pid:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+
+
+class Witnesses:
+    """The two witnesses, and the two before them. They end with this process.
+
+    What is pending stays so: for the next signals others take their place. Those before them have seen what
+    was sent meanwhile (Slurm sends TERM two milliseconds after CONT).
+    """
+
+    def __init__(self) -> None:
+        # All read from this pipe for as long as this process holds its other end.
+        self._read, self._held = os.pipe2(os.O_CLOEXEC)
+        self._cat = next((path for path in _CATS if os.access(path, os.X_OK)), "")
+        self._everybody: dict[int, float] = {}  # when each signal was sent to everybody last
+        self._pairs = [self._begin()]
+
+    def _begin(self) -> _Pair:
+        return _Pair(self._cat, self._read)
 
     def reach(self, signums: Iterable[int]) -> dict[int, str]:
         """Return for whom signals were meant that this process has been sent just now."""
@@ -77,30 +106,26 @@ class Witnesses:
         }
         deadline = began + _SENDING
         while set(found) != wanted:
-            far = _pending(self._far)
-            found |= {signum: EVERYBODY for signum in wanted if far >> (signum - 1) & 1}
+            found |= {signum: EVERYBODY for signum in wanted - set(found) if self._saw(signum, far=True)}
             if time.monotonic() >= deadline:
-                near = _pending(self._near)
                 found |= {
-                    signum: GROUP if near >> (signum - 1) & 1 else ONE for signum in wanted - set(found)
+                    signum: GROUP if self._saw(signum, far=False) else ONE for signum in wanted - set(found)
                 }
                 break
             time.sleep(_LOOK)
         self._everybody |= dict.fromkeys(
             (signum for signum, reach in found.items() if reach == EVERYBODY), time.monotonic()
         )
-        self._renew()
+        for pair in self._pairs:
+            pair.told |= wanted
+        for pair in self._pairs[:-1]:
+            pair.end()
+        self._pairs = self._pairs[-1:]
+        self._pairs.append(self._begin())
         return found
 
-    def _renew(self) -> None:
-        """Put others in their place, for whom nothing is pending."""
-        for pid in (self._near, self._far):
-            if pid:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-        self._near = self._far = 0
-        self._begin()
+    def _saw(self, signum: int, *, far: bool) -> bool:
+        return any(pair.saw(signum, far=far) for pair in self._pairs)
 
 
 def _pending(pid: int) -> int:

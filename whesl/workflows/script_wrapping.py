@@ -31,6 +31,13 @@ LONGEST_LINE = 127
 _WAS = "# Its first line was: "
 _SOURCE = "# A copy of: "
 _BLANK = re.compile(r"\s")
+# Signals wait while WHESL loads, for the program that they are meant for: all that a keeper passes on
+# (``agents/signal_delivery.py``). An env(1) that does not know how (coreutils before 8.31) holds none.
+_HELD = (*range(1, 4), 5, 6, 10, 12, *range(14, 17), 18, *range(20, 32), *range(34, 65))
+_HOLD = (
+    f'WHESL_HOLD="/usr/bin/env --block-signal={",".join(map(str, _HELD))}"',
+    "$WHESL_HOLD /bin/true 2>/dev/null || WHESL_HOLD=",
+)
 # A place in the user's home directory, for where WHESL_HOME has too long a name.
 _SHORT = "~/.whesl"
 
@@ -169,7 +176,8 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
         _WAS + json.dumps(line if was is None else was),
         *((_SOURCE + json.dumps(call.source),) if call.source else ()),
         *_setting(call),
-        f"exec {_command(call, name, argument)}",
+        *_HOLD,
+        f"exec $WHESL_HOLD {_command(call, name, argument)}",
     ]
     text = "\n".join(words) + "\n"
     digest = hashlib.sha256(os.fsencode(text)).hexdigest()[:10]
