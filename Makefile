@@ -18,7 +18,7 @@ ORDER ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ckpt check test test-flux test-slurm lint style types parser man clean soak fuzz chaos neutrality
+.PHONY: help demo demo-ckpt check test test-flux test-slurm lint style types parser knowledge man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
@@ -62,6 +62,9 @@ types: $(VENV)/.dev
 
 parser: $(VENV)/.dev ## generate the parser from grammar/ESL.g4 (needs java and npm)
 	$(BIN)/python tools/regenerate_parser.py
+
+knowledge: $(VENV)/.dev ## prepare what is known of programs' messages for a quick start
+	$(BIN)/python tools/prepare_knowledge.py
 
 man: $(VENV)/.dev ## write the manual pages from the commands' own help
 	$(BIN)/python tools/manpages.py

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from whesl.diagnose import knowledge
 from whesl.diagnose.diagnosing import scanner
 from whesl.diagnose.needles import SHORTEST, needles
+from whesl.diagnose.prepared import FILE, encoded, made, prepared
 from whesl.diagnose.records import Entry, Finding
 from whesl.diagnose.vocabulary import Role
 from whesl.esl import library
 from whesl.esl.tools import sample_comments
 
-ENTRIES = knowledge.entries()
+ENTRIES = prepared().entries
 
 
 def found(*lines: str) -> tuple[Finding, ...]:
@@ -38,6 +38,12 @@ def test_samples(entry: Entry) -> None:
             assert entry.cause_class in classes, (sample, names)
     for sample in entry.ignores:
         assert entry.name not in [finding.entry.name for finding in found(sample)], sample
+
+
+def test_what_is_prepared_is_of_the_tables() -> None:
+    """Else each process would read them anew: ``make knowledge`` writes the file."""
+    assert made() == prepared()
+    assert FILE.read_bytes() == encoded(made()), "make knowledge"
 
 
 def test_every_expression_has_a_text_that_it_cannot_do_without() -> None:

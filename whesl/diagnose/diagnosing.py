@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from whesl.diagnose import knowledge
+from whesl.diagnose.prepared import prepared
 from whesl.diagnose.ranking import diagnose, told_by_accounting
 from whesl.diagnose.reading import lines_of_all, observe
 from whesl.diagnose.records import Accounting, Diagnosis
@@ -19,7 +19,7 @@ from whesl.diagnose.vocabulary import Outcome, Role
 @lru_cache(maxsize=1)
 def _shipped() -> tuple[Knowledge, Knowledge]:
     """Return the knowledge that comes with WHESL, compiled once for this process."""
-    entries = knowledge.entries()
+    entries = prepared().entries
     endings = [entry for entry in entries if entry.role is Role.END]
     return Knowledge([entry for entry in entries if entry.role is not Role.END]), Knowledge(endings)
 

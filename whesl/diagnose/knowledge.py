@@ -7,19 +7,17 @@ library has an exception for a message, the entry names it; a test holds that wh
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from whesl.diagnose.prepared import DIRECTORY, SUFFIX
 from whesl.diagnose.records import Entry
 from whesl.diagnose.vocabulary import ADVICE, LASTING, STRENGTH, Role
 from whesl.model.evidence import Advice, CauseClass
 from whesl.model.toml import load
 
-DIRECTORY = Path(__file__).parent / "knowledge"
-SUFFIX = ".toml"
 _HINT = "docs/why.md says what a table of the knowledge has"
 
 
@@ -41,9 +39,8 @@ class _Table(msgspec.Struct, frozen=True):
     ignores: list[str] = []
 
 
-@lru_cache(maxsize=1)
 def entries() -> tuple[Entry, ...]:
-    """Return all entries, in the order of files and tables."""
+    """Return all entries, in the order of files and tables: what ``whesl.diagnose.prepared`` is made of."""
     return tuple(entry for path in sorted(DIRECTORY.glob(f"*{SUFFIX}")) for entry in read(path))
 
 

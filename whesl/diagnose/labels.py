@@ -6,6 +6,7 @@ Launchers, loggers and kernels put them there in any order, so one after another
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 _MOST = 8  # labels before one line
@@ -100,10 +101,10 @@ def _kind(char: str) -> str:
     return char if char in "[(<" else "0" if char.isdigit() or char == " " else "a"
 
 
-_BY_KIND = {
-    kind: tuple(re.compile(form) for kinds, form in _FORMS if kind in kinds)
-    for kind in ("[", "(", "<", "0", "a")
-}
+@cache
+def _by_kind(kind: str) -> tuple[re.Pattern[str], ...]:
+    """Return the labels of lines that begin so: compiled when the first one is seen."""
+    return tuple(re.compile(form) for kinds, form in _FORMS if kind in kinds)
 
 
 class Cleaned(NamedTuple):
@@ -132,7 +133,7 @@ def clean(line: str) -> Cleaned:
     rank = node = device = time = None
     level = ""
     for _ in range(_MOST):
-        for form in _BY_KIND[_kind(text[:1])] if text else ():
+        for form in _by_kind(_kind(text[:1])) if text else ():
             match = form.match(text)
             if match is None or not match.end():
                 continue

@@ -10,10 +10,12 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 
-from whesl.detect.engines import Engine, make_engine, searcher
-from whesl.detect.regex_canonical_form import Canonical, canonical
+from whesl.detect.engines import Engine, searcher
+from whesl.detect.regex_canonical_form import canonical
 from whesl.diagnose.labels import COLOUR, Cleaned, clean, is_warning
-from whesl.diagnose.needles import ignores_case, needles
+from whesl.diagnose.needle_search import NeedleSearch
+from whesl.diagnose.needles import Needle, ignores_case, needles
+from whesl.diagnose.prepared import prepared
 from whesl.diagnose.progress import Tail
 from whesl.diagnose.records import Entry, Finding, Observed, Progress
 from whesl.diagnose.storms import Storms
@@ -47,14 +49,15 @@ class Knowledge:
 
     def __init__(self, entries: Sequence[Entry], engine: str = "auto") -> None:
         self._pairs = [(entry, text) for entry in entries for text in entry.match]
-        users: dict[str, list[int]] = {}
+        users: dict[tuple[Needle, bool], list[int]] = {}
+        known = prepared().needles
         for number, (_, text) in enumerate(self._pairs):
             ignore_case = ignores_case(text)
-            for needle in needles(text):
-                users.setdefault(needle.expression(ignore_case), []).append(number)
+            for needle in known[text] if text in known else needles(text):
+                users.setdefault((needle, ignore_case), []).append(number)
         self._users = list(users.values())
         self._searchers: dict[int, Callable[[bytes], dict[str, bytes] | None]] = {}
-        self.scan = make_engine([Canonical(text.encode(), None, {}) for text in users], engine)
+        self.scan: Engine = NeedleSearch(list(users), engine)
 
     def found(self, needles: Iterable[int], text: str, whole: str) -> list[tuple[Entry, dict[str, str]]]:
         """Return the entries that a line holds, with what their groups take of it.
