@@ -8,4 +8,12 @@ from __future__ import annotations
 
 from tests.neutrality.comparing import Known
 
-KNOWN: tuple[Known, ...] = ()
+KNOWN: tuple[Known, ...] = (
+    Known(
+        cases=("node-lost*",),
+        ways=("run*", "exec*", "observe*"),
+        aspects=("messages:*", "file:status", "job:*:ExitCode", "job:*:State", "step:*"),
+        reason="at times the script goes on behind its srun, which has ended, before SIGTERM comes to it",
+        sometimes=True,
+    ),
+)
