@@ -6,9 +6,6 @@ neither. The choice is made before ``whesl.predict.numba_jit`` is loaded, and ho
 
 from __future__ import annotations
 
-# Jobs of a log that these policies simulate in plain Python sooner than they are compiled.
-PLAIN_JOBS = {"fcfs": 20_000, "easy": 20_000, "reliable": 4_000}
-
 _plain = False
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from whesl.lab.cluster.simulation_records import spans, workload
 from whesl.lab.readers import swf
 from whesl.model.errors import WheslError
-from whesl.predict import numba_jit
 
 TEXT = b"""; Version: 2.2
 ; MaxProcs: 8
@@ -158,11 +157,12 @@ LINES = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(LINES)
-def test_what_is_read_in_plain_python_is_the_same(content: bytes) -> None:
+def test_lines_read_at_once_are_as_those_read_one_by_one(content: bytes) -> None:
     found = []
-    for compiles in (True, False):
+    for at_once in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(numba_jit, "COMPILES", compiles)
+            if not at_once:
+                patch.setattr(swf, "_table", lambda _: None)
             try:
                 log = swf.parse(content, "x")
                 found.append(str((log.values.tolist(), log.line.tolist(), log.header, log.malformed)))

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from whesl.lab.cluster.simulation import Simulation
     from whesl.predict.failure_history import History
 
+# Seconds of processor in plain Python, and jobs under `reliable`, up to which nothing is compiled: to load
+# numba and kept machine code takes two seconds, to compile ten.
+_SOONER, _PLAIN_RELIABLE = 4.0, 4_000
+
 
 @click.command()
 @log_option
@@ -73,20 +77,9 @@ def schedule(
 
     A node that fails kills its job, which waits again at its place by arrival.
     """
-    from whesl.predict import compile_choice
-    from whesl.workflows.compressed import unpacked
-
-    # Chosen before anything is loaded that would be compiled.
-    if unpacked(log_file).count(b"\n") <= compile_choice.PLAIN_JOBS.get(policy, 0):
-        compile_choice.in_plain_python()
-
-    from whesl.lab.cluster import simulation_records
-    from whesl.lab.cluster.failure_alignment import beside
-    from whesl.lab.cluster.failure_alignment import predictor as named
-    from whesl.lab.cluster.simulation import simulate
-    from whesl.lab.cluster.simulation_records import spans
+    from whesl.lab.cluster import plain_loop, simulation_records
     from whesl.lab.readers import swf
-    from whesl.lab.results.result_writers import as_json
+    from whesl.predict import compile_choice
 
     read = swf.read(log_file, strict=strict)
     nodes = processors or read.processors()
@@ -98,6 +91,20 @@ def schedule(
     work, excluded = simulation_records.workload(
         read, nodes, checkpoint=checkpoint or float("inf"), strict=strict
     )
+    # Chosen before anything is loaded that would be compiled.
+    if policy in plain_loop.POLICIES:
+        plain = plain_loop.expected_seconds(work, nodes, policy) <= _SOONER
+    else:
+        plain = policy == "reliable" and len(work.job) <= _PLAIN_RELIABLE
+    if plain:
+        compile_choice.in_plain_python()
+
+    from whesl.lab.cluster.failure_alignment import beside
+    from whesl.lab.cluster.failure_alignment import predictor as named
+    from whesl.lab.cluster.simulation import simulate
+    from whesl.lab.cluster.simulation_records import spans
+    from whesl.lab.results.result_writers import as_json
+
     truth, shift = None, 0.0
     if failures is not None:
         truth = _records(failures, system, nodes, strict=strict)

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.predict.numba_jit import jit
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -56,27 +54,22 @@ def outcome(work: Workload, attempts: Attempts) -> Outcome:
         np.bincount(attempts.job, minlength=count),
         np.bincount(attempts.job[attempts.killed], minlength=count),
         offsets,
-        _nodes(attempts.offsets, attempts.first, attempts.length, last[ran], int(offsets[-1])),
+        _nodes(attempts, last[ran]),
     )
 
 
-@jit
-def _nodes(
-    offsets: NDArray[np.int64],
-    first: NDArray[np.int32],
-    length: NDArray[np.int32],
-    chosen: NDArray[np.int64],
-    total: int,
-) -> NDArray[np.int32]:
+def _nodes(attempts: Attempts, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the nodes of the chosen attempts, one after the other."""
-    nodes = np.empty(total, dtype=np.int32)
-    at = 0
-    for attempt in chosen:
-        for run in range(offsets[attempt], offsets[attempt + 1]):
-            for node in range(first[run], first[run] + length[run]):
-                nodes[at] = node
-                at += 1
-    return nodes
+    runs = _ranges(attempts.offsets[chosen], attempts.offsets[chosen + 1] - attempts.offsets[chosen])
+    return _ranges(attempts.first[runs].astype(np.int64), attempts.length[runs]).astype(np.int32)
+
+
+def _ranges(first: NDArray[np.int64], length: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the numbers from each first one on, as many as each length says, one range after the other."""
+    ends = np.cumsum(length, dtype=np.int64)
+    numbers = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64)
+    numbers += np.repeat(first - (ends - length), length)
+    return numbers
 
 
 def lost(work: Workload, attempts: Attempts) -> NDArray[np.float64]:

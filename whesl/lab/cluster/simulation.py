@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster import loop, measures, policy_object_loop, simulation_records
+from whesl.lab.cluster import loop, measures, plain_loop, policy_object_loop, simulation_records
 from whesl.model.errors import UsageError
-from whesl.placement.easy import Easy
-from whesl.placement.fcfs import Fcfs
 from whesl.placement.reliable import Reliable
 from whesl.predict import numba_jit
 from whesl.predict.compiled_predictor import blank
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     from whesl.lab.cluster.measures import Outcome
     from whesl.lab.cluster.simulation_records import Attempts, Workload
-    from whesl.placement.port import Policy
     from whesl.predict.failure_history import History
     from whesl.predict.port import Predictor
 
@@ -31,10 +28,6 @@ POLICIES = {
     "conservative": loop.CONSERVATIVE,
     "reliable": loop.RELIABLE,
 }
-
-
-# The policies that there are in plain Python, too; they decide alike.
-_PLAIN: dict[str, Policy] = {one.name: one for one in (Fcfs(), Easy(), Reliable())}
 
 
 class Simulation(NamedTuple):
@@ -100,10 +93,10 @@ def simulate(
     arrays = predictor.compiled() if predictor is not None and policy == "reliable" else blank(nodes)
     if numba_jit.COMPILES:
         attempts, promised = loop.simulate(work, nodes, faults, POLICIES[policy], arrays)
-    elif policy in _PLAIN:
-        attempts = policy_object_loop.simulate(
-            work, nodes, _PLAIN[policy], history=history, predictor=predictor
-        )
+    elif policy in plain_loop.POLICIES:
+        attempts, promised = plain_loop.simulate(work, nodes, policy, history=history), np.empty(0)
+    elif policy == "reliable":
+        attempts = policy_object_loop.simulate(work, nodes, Reliable(), history=history, predictor=predictor)
         promised = np.empty(0)
     else:
         raise UsageError(f"the policy {policy} needs numba", hint="pip install 'whesl[lab]'")

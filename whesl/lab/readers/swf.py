@@ -6,6 +6,7 @@ Format: D. Feitelson, D. Talby, J. P. Jones, "Standard Workload Format", Paralle
 
 from __future__ import annotations
 
+import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,6 @@ import numpy as np
 
 from whesl.lab.readers.failures import Malformed, shown
 from whesl.model.errors import WheslError
-from whesl.predict import numba_jit
-from whesl.predict.numba_jit import jit
 from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
@@ -45,6 +44,7 @@ FIELDS = (
     "think_time",
 )
 COUNT = len(FIELDS)
+_DECIMAL = b"0123456789+-.eE \t\n"  # bytes of lines that NumPy and Python read alike
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -123,33 +123,26 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
     """
     if b"\n" not in content:  # lines that end with a carriage return alone
         content = content.replace(b"\r", b"\n")
-    data = np.frombuffer(content, dtype=np.uint8)
-    lines = int(np.count_nonzero(data == 10)) + 1
-    values = np.empty((COUNT, lines))
-    line = np.empty(lines, dtype=np.int64)
-    if numba_jit.COMPILES:
-        count, odd = _scan(data, values, line)
-        others = [(number, content[begin:end]) for number, begin, end in odd.tolist()]
-    else:
-        count, others = 0, list(_lines(content))
-    values, line = values[:, :count], line[:count]
+    lines = list(_lines(content))
+    line = np.array([number for number, _ in lines], dtype=np.int64)
     malformed: list[Malformed] = []
-    more: list[tuple[int, list[float]]] = []
-    for number, text in others:
-        row = _row(text)
-        if isinstance(row, str):
-            malformed.append(Malformed(number, row))
-        else:
-            more.append((number, row))
-    if malformed and (strict or not count + len(more)):
-        raise WheslError(_refusal(name, malformed, count + len(more)))
-    if not count and not more:
+    values = _table([text for _, text in lines])
+    if values is None:
+        rows: list[list[float]] = []
+        jobs: list[int] = []
+        for number, text in lines:
+            row = _row(text)
+            if isinstance(row, str):
+                malformed.append(Malformed(number, row))
+            else:
+                rows.append(row)
+                jobs.append(number)
+        line = np.array(jobs, dtype=np.int64)
+        values = np.array(rows, dtype=np.float64).reshape(-1, COUNT).T
+    if malformed and (strict or not len(line)):
+        raise WheslError(_refusal(name, malformed, len(line)))
+    if not len(line):
         raise WheslError(f"{name}: no job in it; an SWF log has a line of {COUNT} numbers for each job")
-    if more:
-        line = np.concatenate([line, np.array([number for number, _ in more], dtype=np.int64)])
-        values = np.concatenate([values, np.array([row for _, row in more]).T], axis=1)
-        order = np.argsort(line, kind="stable")
-        values, line = values[:, order], line[order]
     return Log(name, _header(content), values, line, tuple(malformed))
 
 
@@ -182,8 +175,20 @@ def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, text
 
 
+def _table(lines: list[bytes]) -> NDArray[np.float64] | None:
+    """Return the numbers of all lines at once; None where one of the lines has to be looked at by itself."""
+    text = b"\n".join(lines).replace(b"\r", b" ")
+    if not text or text.translate(None, _DECIMAL):
+        return None
+    try:
+        values = np.loadtxt(io.BytesIO(text), usecols=range(COUNT), ndmin=2, comments=None)
+    except ValueError:
+        return None
+    return values.T if len(values) == len(lines) and np.isfinite(values).all() else None
+
+
 def _row(text: bytes) -> list[float] | str:
-    """Return the numbers of a line that the quick scan gave up on, or what is wrong with it."""
+    """Return the numbers of a line, or what is wrong with it."""
     words = text.split()
     if len(words) < COUNT:
         return f"{len(words)} fields"
@@ -197,72 +202,3 @@ def _row(text: bytes) -> list[float] | str:
             return f"field {place} is no number: {word[:20].decode(errors='replace')!r}"
         row.append(number)
     return row
-
-
-@jit
-def _scan(
-    data: NDArray[np.uint8], values: NDArray[np.float64], line: NDArray[np.int64]
-) -> tuple[int, NDArray[np.int64]]:
-    """Fill in jobs of plain decimal numbers; return their count, and the other lines with their limits."""
-    size = len(data)
-    odd = np.empty((16, 3), dtype=np.int64)
-    others = 0
-    count = 0
-    number = 0
-    at = 0
-    while at < size:
-        number += 1
-        begin = at
-        field = 0
-        plain = True
-        comment = False
-        while at < size and data[at] != 10:
-            byte = data[at]
-            if byte == 32 or byte == 9 or byte == 13:
-                at += 1
-                continue
-            if field == 0 and byte == 59:
-                comment = True
-            if comment or field == 18:
-                break
-            negative = byte == 45
-            if negative or byte == 43:
-                at += 1
-            whole = 0
-            digits = 0
-            while at < size and 48 <= data[at] <= 57:
-                whole = whole * 10 + (data[at] - 48)
-                digits += 1
-                at += 1
-            value = float(whole)
-            if at < size and data[at] == 46:
-                at += 1
-                scale = 1.0
-                while at < size and 48 <= data[at] <= 57:
-                    whole = whole * 10 + (data[at] - 48)
-                    digits += 1
-                    scale *= 10.0
-                    at += 1
-                value = float(whole) / scale
-            # Fifteen digits over a power of ten are rounded correctly; what is longer is left to Python.
-            if digits == 0 or digits > 15 or (at < size and data[at] > 32):
-                plain = False
-                break
-            values[field, count] = -value if negative else value
-            field += 1
-        while at < size and data[at] != 10:
-            at += 1
-        if plain and field == 18:
-            line[count] = number
-            count += 1
-        elif not comment and (field > 0 or not plain):
-            if others == len(odd):
-                wider = np.empty((2 * others, 3), dtype=np.int64)
-                wider[:others] = odd
-                odd = wider
-            odd[others, 0] = number
-            odd[others, 1] = begin
-            odd[others, 2] = at
-            others += 1
-        at += 1
-    return count, odd[:others]
