@@ -12,7 +12,7 @@ KNOWN: tuple[Known, ...] = (
     Known(
         cases=("node-lost*",),
         ways=("run*", "exec*", "observe*"),
-        aspects=("messages:*", "file:status", "job:*:ExitCode", "job:*:State", "step:*"),
+        aspects=("messages:*", "file:*", "job:*:ExitCode", "job:*:State", "step:*"),
         reason="at times the script goes on behind its srun, which has ended, before SIGTERM comes to it",
         sometimes=True,
     ),
