@@ -38,7 +38,7 @@ def test_a_task_that_ignores_term_is_ended_after_the_grace(bench: Bench) -> None
         child = bench.exec(*command, options=("--term-grace", "0.5"), stdout=stdout)
         until(lambda: "ready" in out.read_text(), "the task's start")
         child.terminate()
-        assert child.wait(PATIENCE) == 143
+        assert child.wait(PATIENCE) == -15
 
 
 def test_usr1_reaches_the_main_process_and_spares_its_children(bench: Bench) -> None:
@@ -64,7 +64,7 @@ def test_a_pause_keeps_the_task_until_the_time_limit(bench: Bench) -> None:
     until(lambda: "paused" in bench.kinds(), "the pause")
     assert child.poll() is None
     child.terminate()
-    assert child.wait(PATIENCE) == 143
+    assert child.wait(PATIENCE) == -15
 
 
 def test_a_first_attempt_that_ended_leaves_no_zombie_with_the_keeper(bench: Bench) -> None:

@@ -60,7 +60,7 @@ _TIMES = (
     (re.compile(r"/proc/\d+\b"), "/proc/<pid>"),
     (re.compile(r"\b(socket|pipe):\[\d+\]"), r"\1:[<number>]"),
     (re.compile(r"/tmp/flux-\w{6}/"), "/tmp/flux-<random>/"),
-    (re.compile(r"(?m)(: line \d+: +)\d+ "), r"\1<pid> "),
+    (re.compile(r"(?m)(: line \d+:) +\d+ "), r"\1 <pid> "),
     (re.compile(r" pid \d+ "), " pid <pid> "),
     (re.compile(r"\b(Queued time|Run time) [\d:-]+"), r"\1 <time>"),
 )
