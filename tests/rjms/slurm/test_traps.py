@@ -440,7 +440,8 @@ def test_with_accounting(slurm_bed: Maker, tmp_path: Path) -> None:
     assert scheduler.submit(request) == job
     assert scheduler.find("another") is None
 
-    environment = job_environment(bed, tmp_path, "--nodes=3", "--exclusive", "--comment=whesl:resized")
+    options = ("--nodes=3", "--exclusive", "--requeue", "--comment=whesl:resized")
+    environment = job_environment(bed, tmp_path, *options)
     running = environment["SLURM_JOB_ID"]
     allocation = SlurmAllocation(environment)
     bed.kill_node("n03")
