@@ -51,7 +51,7 @@ def test_a_job_that_runs_again_goes_on_counting_and_keeps_its_output(
         node_lost("ELSE ESCALATE"),
         nodes=2,
         coordinator=True,
-        sbatch=("--open-mode=append", *array),
+        sbatch=("--requeue", "--open-mode=append", *array),
     )
     made.ready()
     bed.kill_node("n02")

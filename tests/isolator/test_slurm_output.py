@@ -25,7 +25,7 @@ def test_the_output_of_a_plainly_submitted_job_is_kept(slurm_bed: Make, tmp_path
         node_lost("ELSE ESCALATE"),
         nodes=2,
         coordinator=True,
-        sbatch=(f"--error={tmp_path}/err %j",),
+        sbatch=("--requeue", f"--error={tmp_path}/err %j"),
         ranks='echo "error $WHESL_RESTART_COUNT" >&2; srun bash ranks.sh',
     )
     made.ready()
