@@ -6,14 +6,8 @@ import msgspec
 
 from whesl.model.pathmap import PathMap
 
-_WHOLE = (
-    "command",
-    "append",
-    "nodes",
-    "time_limit",
-    "memory",
-    "workdir",
-)  # fields that a change replaces when it names them
+# Fields that a change replaces when it names them.
+_WHOLE = ("command", "append", "nodes", "time_limit", "memory", "workdir")
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,9 +53,9 @@ class Budget(msgspec.Struct, frozen=True):
             spec: the exception.
             ordinal: the raised exception's number in its task.
             now: seconds, the clock that ``used`` is given.
-            advanced: the last exception before which the task had got further (``Course``).
+            advanced: the exception from which on recoveries count (``Course``); 0: all of them.
         """
-        counted = self._counted(spec, ordinal, now, advanced if spec.without_progress else 0)
+        counted = self._counted(spec, ordinal, now, advanced)
         if counted >= spec.limit:
             return Spent(spec.otherwise, spec.escalate_to)
         return Allowed(backoff(spec.backoff, counted))

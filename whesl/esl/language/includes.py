@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-import stat
 from pathlib import Path
 
 from whesl.esl import library
@@ -14,6 +13,7 @@ from whesl.esl.language.parser import Parsed
 from whesl.esl.language.source import MAX_BYTES, Part, Source
 from whesl.esl.language.syntax import From, Statement, Word, unquote
 from whesl.model.file_retry import retried
+from whesl.model.files.regular_file import beginning
 
 MAX_DEPTH = 8
 MAX_FILES = 64
@@ -113,7 +113,8 @@ class _Inclusion:
 
     def _append(self, whole: Parsed, word: Word, path: Path, file: str) -> Part | None:
         try:
-            content = _bytes(path)
+            # No more than shows that it is too large.
+            content = retried(lambda: beginning(path, MAX_BYTES + 1))
         except (OSError, ValueError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             self._findings.add(
@@ -147,20 +148,6 @@ def _looking(statement: Statement, source: From) -> Statement:
     if isinstance(statement, syntax.Detected) and statement.form.source is not None:
         return dataclasses.replace(statement, form=dataclasses.replace(statement.form, source=source))
     return statement
-
-
-def _bytes(path: Path) -> bytes:
-    """Return a regular file's bytes, no more than show that it is too large. Raises OSError, ValueError."""
-
-    def read() -> bytes:
-        # A pipe without a writer must not stop us for ever.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise ValueError("it is not a regular file")
-            return file.read(MAX_BYTES + 1)
-
-    return retried(read)
 
 
 def _circle(above: tuple[str, ...], real: str) -> str:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import stat
 import time
 from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
 
 from whesl.agents.blocking_call_worker import Worker
 from whesl.agents.fencing import attempt_processes
 from whesl.isolator.core.events_and_commands import Event, ProgramSeen
 from whesl.isolator.task.taskdir import Job
+from whesl.model.files.regular_file import beginning
 
 # Seconds between two looks, ever more.
 FIRST_LOOK = 0.02
@@ -31,20 +33,13 @@ _RANKS = (b"SLURM_STEP_ID=", b"FLUX_TASK_RANK=", b"OMPI_COMM_WORLD_RANK=", b"PMI
 
 def launches(job: Job) -> bool:
     """Whether a task names a launcher: then what its script does itself is not yet the program."""
-    scripts = [job.script] if job.script else range(min(len(job.command), _WORDS))
+    words = (job.command[job.script],) if job.script else job.command[:_WORDS]
     texts = [*job.command]
-    for number in scripts:
-        with contextlib.suppress(
-            OSError
-        ):  # no script, or none that can be read: what the command says counts
-            texts.append(_text(os.path.join(job.workdir, job.command[number])))  # noqa: PTH118 - a path as text
+    for word in words:
+        # Where it is no script, or none that can be read, what the command says counts.
+        with contextlib.suppress(OSError, ValueError):
+            texts.append(os.fsdecode(beginning(Path(job.workdir, word), _SCRIPT)))
     return bool(_LAUNCHERS.search(" ".join(texts)))
-
-
-def _text(path: str) -> str:
-    """Return what a regular file begins with, as far as a script is long. Raises OSError."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        return os.fsdecode(file.read(_SCRIPT)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else ""
 
 
 def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
@@ -84,8 +79,7 @@ class Probe:
     def __init__(
         self, job: Job, worker: Worker, ask: Callable[[str], None], feed: Callable[[Event], None]
     ) -> None:
-        self._own_node = job.setup.own_node
-        self._launched = launches(job)
+        self._job = job
         self._worker = worker
         self._ask = ask
         self._feed = feed
@@ -94,6 +88,11 @@ class Probe:
         self._runner: int | None = None
         self._wait = FIRST_LOOK
         self.due: float | None = None
+
+    @cached_property
+    def _launched(self) -> bool:
+        """Whether the task names a launcher: the worker reads its script, for a restart alone."""
+        return launches(self._job)
 
     def begin(self, attempt: int, token: str, runner: int | None) -> None:
         """Look for an attempt's program from now on, until it is seen."""
@@ -115,7 +114,7 @@ class Probe:
 
         def then(seen: bool) -> None:
             if seen:
-                self.seen(token, self._own_node)
+                self.seen(token, self._job.setup.own_node)
             elif token == self._token:
                 self._wait = min(self._wait * 2, LONGEST)
                 self.due = time.monotonic() + self._wait

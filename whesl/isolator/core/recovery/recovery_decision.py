@@ -121,11 +121,12 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
     if not spec.steps and not counted:
         return Decision(action=instead, reason="the rules have no step for it")
     plan = planned(state, raised)
-    went = course((*(item for item in state.raised if item.ordinal < raised.ordinal), raised))
+    earlier = (item for item in state.raised if item.ordinal < raised.ordinal)
+    went = course((*earlier, raised)) if spec.without_progress else Course()
     allowed = state.budget.decide(spec, raised.ordinal, now, went.advanced)
     if not isinstance(allowed, Allowed):
         return Decision(action=instead, reason=_spent(state, spec, went), steps=plan.steps)
-    if spec.without_progress and went.again:
+    if went.again:
         reason = f"budget-spent: no restart mends what came again at the same place: {went.again}"
         return Decision(action=instead, reason=reason, steps=plan.steps)
     if plan.error:
