@@ -364,6 +364,12 @@ def test_what_sbatch_says(bed: Bed, tmp_path: Path) -> None:
     assert "Requested node configuration" in bed.run("sbatch", "-N", "99", "--wrap", "true", code=1)
     path = tmp_path / "text"
     path.write_text("echo\n")
+    queued = bed.run("squeue", "-a", "-h")
+    assert bed.run("sbatch", "--test-only", "--wrap", "true") == "sbatch: Job would be accepted\n"
+    for wrong in (("-N", "99"), ("-p", "nope"), ("-w", "nobody")):  # each "would be accepted"
+        refused = bed.run("sbatch", "--test-only", *wrong, "--wrap", "true", code=1)
+        assert refused.startswith("allocation failure: ")
+    assert bed.run("squeue", "-a", "-h") == queued
     assert "This does not look like a batch script" in bed.run("sbatch", str(path), code=1)
     assert "unrecognized option" in bed.run("sbatch", "--nonsense", str(path), code=1)
     waited = bed.run("sbatch", "--wait", "-o", "/dev/null", "--wrap", "exit 6", code=6)

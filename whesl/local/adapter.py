@@ -76,6 +76,10 @@ class LocalScheduler:
             return known.id
         return str(answer.job)
 
+    def try_request(self, request: JobRequest) -> None:
+        """Ask whether the job could ever run here; see the port."""
+        self._ask(protocol.Try(spec=_specification(request)), protocol.Done)
+
     def find(self, token: str) -> JobRecord | None:
         """Return the job of a token, however long ago it was submitted."""
         found = self._ask(protocol.Find(token=token), protocol.Jobs).jobs

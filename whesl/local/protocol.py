@@ -28,6 +28,12 @@ class Submit(Message, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
 
 
+class Try(Message, frozen=True, kw_only=True):
+    """Ask whether a job would be taken, without taking it."""
+
+    spec: JobSpec
+
+
 class ListJobs(Message, frozen=True, kw_only=True):
     """Ask for jobs by reference (``5``, ``5_2``); none means all. ``steps``: their steps, too."""
 
@@ -358,6 +364,7 @@ class StepDone(Message, frozen=True, kw_only=True):
 
 FromClient = (
     Submit
+    | Try
     | ListJobs
     | ListNodes
     | Find

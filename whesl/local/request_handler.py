@@ -94,7 +94,9 @@ class Service:
         if isinstance(message, protocol.Find):
             job = core.find(message.token)
             return protocol.Jobs(jobs=(job,) if job else ())
-        if isinstance(message, protocol.Cancel):
+        if isinstance(message, protocol.Try):
+            core.check(message.spec)
+        elif isinstance(message, protocol.Cancel):
             for job in self._select(message.job):
                 if message.step is None:
                     core.cancel(job.id, now)

@@ -24,7 +24,7 @@ from whesl.scheduling.backfill import Machine, release_of, schedule
 from whesl.scheduling.eligibility import not_ready
 from whesl.scheduling.fitting import choose
 from whesl.scheduling.lifecycle import Lifecycle
-from whesl.scheduling.records import Job, JobSpec, StepWish
+from whesl.scheduling.records import Job, JobSpec, Partition, StepWish
 
 replace = msgspec.structs.replace
 
@@ -43,13 +43,11 @@ class Core(Lifecycle):
 
     # Submission and what users change -----------------------------------------------------------------
 
-    def submit(self, spec: JobSpec, wait: float, now: float) -> int:
-        """Take a job (or an array of jobs) into the queue and return its id; ``wait`` delays it by seconds.
+    def check(self, spec: JobSpec) -> tuple[Partition, float | None]:
+        """Return the partition of a job and its time limit in seconds; None for none.
 
-        A token that is known returns the id it was given first. Raises RefusedError in Slurm's words.
+        Raises RefusedError in Slurm's words for a job that can never run here.
         """
-        if spec.token and spec.token in self._tokens:
-            return self._tokens[spec.token]
         partition = self.settings.partition(spec.partition)
         if partition is None:
             raise RefusedError("Invalid partition name specified")
@@ -66,6 +64,16 @@ class Core(Lifecycle):
         for dependency in spec.dependencies:
             if not self.select(dependency.job):
                 raise RefusedError("Job dependency problem")
+        return partition, limit
+
+    def submit(self, spec: JobSpec, wait: float, now: float) -> int:
+        """Take a job (or an array of jobs) into the queue and return its id; ``wait`` delays it by seconds.
+
+        A token that is known returns the id it was given first. Raises RefusedError in Slurm's words.
+        """
+        if spec.token and spec.token in self._tokens:
+            return self._tokens[spec.token]
+        partition, limit = self.check(spec)
         first = max(self.jobs, default=0) + 1
         array = (len(spec.array), min(spec.array), max(spec.array)) if spec.array else (0, 0, 0)
         own = replace(spec, array=())

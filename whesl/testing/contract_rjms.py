@@ -23,7 +23,7 @@ import pytest
 
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms.port import JobRecord, JobRequest, Scheduler
+from whesl.rjms.port import JobRecord, JobRequest, Scheduler, TriesRequests
 from whesl.testing.waiting import until
 
 DEADLINE = 60.0
@@ -225,6 +225,20 @@ class SchedulerContract:
         with pytest.raises(RefusedError, match="partition"):
             scheduler.submit(request)
         assert scheduler.find(request.token) is None
+
+    def test_a_request_is_tried_without_a_job(
+        self, scheduler: Scheduler, job: Callable[..., JobRequest], shared: Path
+    ) -> None:
+        """What would be refused is refused beforehand, where it can be asked; nothing is queued."""
+        if not isinstance(scheduler, TriesRequests):
+            pytest.skip("it cannot be asked beforehand")
+        good, bad = job(f"touch {shared}/tried"), job("true", partition="no-such-partition")
+        with pytest.raises(RefusedError):
+            scheduler.try_request(bad)
+        scheduler.try_request(good)
+        after = scheduler.submit(job("true"))
+        self.wait(scheduler, after, JobState.COMPLETED)
+        assert scheduler.find(bad.token) is None and not (shared / "tried").exists()
 
     def test_a_marked_node_takes_nothing_new(
         self, scheduler: Scheduler, job: Callable[..., JobRequest]

@@ -14,7 +14,7 @@ from whesl.local.cluster_directory import Cluster
 from whesl.local.commands import job_spec, options
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.rjms.slurm import option_tables
-from whesl.scheduling.records import Job
+from whesl.scheduling.records import Job, JobSpec
 
 # Either carried out or without meaning on virtual nodes (memory, GPUs, mail, ...).
 OPTIONS = options.table(option_tables.JOB + option_tables.SBATCH)
@@ -70,10 +70,9 @@ def run(arguments: list[str]) -> int:
             f"setting nnodes to {spec.tasks}\n"
         )
         spec = msgspec.structs.replace(spec, nodes=spec.tasks)
-    if "test-only" in last:
-        sys.stderr.write("sbatch: Job would be accepted\n")
-        return 0
     cluster = Cluster.of(os.environ)
+    if "test-only" in last:
+        return _try(cluster, spec)
     message = protocol.Submit(
         spec=spec, script=script, environment=job_spec.exported(last.get("export"), os.environ)
     )
@@ -87,6 +86,17 @@ def run(arguments: list[str]) -> int:
         sys.stdout.write(f"{answer.job}\n" if "parsable" in last else f"Submitted batch job {answer.job}\n")
         sys.stdout.flush()
     return _wait(cluster, str(answer.job), bool(spec.array)) if "wait" in last else 0
+
+
+def _try(cluster: Cluster, spec: JobSpec) -> int:
+    """Say whether a job would be taken, as Slurm does: a refusal without the command's name."""
+    try:
+        cluster.ask(protocol.Try(spec=spec), protocol.Done)
+    except RefusedError as error:
+        sys.stderr.write(f"allocation failure: {error.message}\n")
+        return 1
+    sys.stderr.write("sbatch: Job would be accepted\n")
+    return 0
 
 
 def header(script: bytes) -> list[tuple[str, str]]:
