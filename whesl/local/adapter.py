@@ -100,6 +100,15 @@ class LocalScheduler:
             for view in views
         ]
 
+    def free_nodes(self, partition: str) -> int:
+        """Return how many nodes of a partition are idle; see the port."""
+        answer = self._ask(protocol.ListNodes(), protocol.Nodes)
+        chosen = answer.settings.partition(partition)
+        if chosen is None:
+            known = ", ".join(each.name for each in answer.settings.partitions)
+            raise RefusedError(f"the cluster has no partition {partition}", hint=f"known: {known}")
+        return sum(view.name in chosen.nodes and node_state(view) == "idle" for view in answer.nodes)
+
     def cancel(self, job_id: str, signal: int | None = None) -> None:
         """Cancel a job, or send a signal to its script. A job that is not known has ended."""
         message: protocol.Message = protocol.Cancel(job=job_id)

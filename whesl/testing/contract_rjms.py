@@ -23,7 +23,7 @@ import pytest
 
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms.port import JobRecord, JobRequest, Scheduler, TriesRequests
+from whesl.rjms.port import CountsFree, JobRecord, JobRequest, Scheduler, TriesRequests
 from whesl.testing.waiting import until
 
 DEADLINE = 60.0
@@ -259,6 +259,26 @@ class SchedulerContract:
         finally:
             assert scheduler.unmark_node(names[0])
         wait_until(lambda: all(n.state is NodeState.UP for n in scheduler.nodes()), "the node is back")
+
+    def test_a_node_is_free_that_has_no_job_and_takes_one(
+        self, scheduler: Scheduler, job: Callable[..., JobRequest]
+    ) -> None:
+        """Flux's nodes were never free, as none is called idle; any partition had all nodes."""
+        if not isinstance(scheduler, CountsFree):
+            pytest.skip("it does not count free nodes")
+        with pytest.raises(RefusedError, match="no-such-partition"):
+            scheduler.free_nodes("no-such-partition")
+        names = {node.name for node in scheduler.nodes()}
+        wait_until(lambda: scheduler.free_nodes("") == len(names), "all nodes are free")
+        running = self.wait(scheduler, scheduler.submit(job("sleep 300")), JobState.RUNNING)
+        assert scheduler.free_nodes("") == len(names) - 1
+        if self.can_mark:
+            other = min(names - set(running.nodes))
+            assert scheduler.mark_node(other, "corrected errors")
+            try:
+                wait_until(lambda: scheduler.free_nodes("") == len(names) - 2, "the marked node is not free")
+            finally:
+                assert scheduler.unmark_node(other)
 
     def test_no_answer_is_not_gone(
         self, unreachable: Scheduler, scheduler: Scheduler, job: Callable[..., JobRequest]

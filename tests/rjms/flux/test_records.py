@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from whesl.model.errors import CouldNotObserveError, UsageError
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms.flux import exec_steps, records
 from whesl.rjms.flux.scheduler import submission
@@ -257,3 +257,29 @@ def test_no_time_is_no_limit(tmp_path: Path) -> None:
     script.write_text("#!/bin/sh\n")
     with pytest.raises(UsageError, match="above zero"):
         submission(JobRequest(token="t", script=str(script), time_limit=0), {})
+
+
+def some(ranks: str, **properties: str) -> dict[str, Any]:
+    """Return a set of resources as RFC 20 has it."""
+    return {"version": 1, "execution": {"R_lite": [{"rank": ranks, "children": {"core": "0-1"}}],
+            "nodelist": ["n[01-08]"], "properties": properties}}  # fmt: skip
+
+
+def test_a_queue_s_free_nodes_are_those_with_its_properties_that_run_nothing() -> None:
+    seen = {"all": some("0-7", batch="0-3", debug="2-7"), "down": some("4"), "allocated": some("0,6")}
+    queues = {
+        "batch": {"requires": ["batch"]},
+        "small": {"parent": "batch"},
+        "both": {"requires": ["batch", "debug"]},
+    }
+    configured = {"queues": queues, "policy": {"jobspec": {"defaults": {"system": {"queue": "batch"}}}}}
+    for name, free in (("", {1, 2, 3}), ("batch", {1, 2, 3}), ("small", {1, 2, 3}), ("both", {2, 3})):
+        assert records.free_ranks(seen, configured, name) == free
+    assert records.free_ranks(seen, {}, "") == {1, 2, 3, 5, 7}
+    assert records.free_ranks({**seen, "allocated": None, "down": None}, {}, "") == set(range(8))
+    for configuration, name in ((configured, "nix"), ({}, "batch"), ({"queues": queues}, "")):
+        with pytest.raises(RefusedError):
+            records.free_ranks(seen, configuration, name)
+    for damaged in ({}, {**seen, "all": "x"}, {**seen, "down": {"execution": 3}}):
+        with pytest.raises(CouldNotObserveError):
+            records.free_ranks(damaged, {}, "")

@@ -203,14 +203,18 @@ def _checked_free(site: Site, *, asked: bool) -> None:
 
 
 def idle(site: Site) -> float:
-    """Return how many nodes of the cluster are idle now, as its scheduler tells."""
+    """Return how many nodes of the cluster's partition are free now, as its scheduler tells.
+
+    Raises RefusedError where there is no such partition, UsageError where the scheduler cannot tell.
+    """
     from whesl import rjms
-    from whesl.model.states import NodeState
     from whesl.rjms.port import CountsFree
 
     options = {"directory": site.cluster.directory} if site.cluster.directory else {}
     scheduler = rjms.scheduler(site.cluster.scheduler, **options)
-    if isinstance(scheduler, CountsFree):
-        return float(scheduler.free_nodes(site.cluster.partition))
-    up = [node.raw_state.lower() for node in scheduler.nodes() if node.state is NodeState.UP]
-    return float(sum("idle" in state for state in up))
+    if not isinstance(scheduler, CountsFree):
+        raise UsageError(
+            f"{site.cluster.scheduler} does not tell which of its nodes are free",
+            hint="--free N, or --forecast JSON",
+        )
+    return float(scheduler.free_nodes(site.cluster.partition))

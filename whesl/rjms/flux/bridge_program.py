@@ -123,6 +123,10 @@ class ApiEnd(FarEnd):
             "drained": drained,
         }
 
+    def op_resources(self, _: int) -> Any:
+        """The scheduler's view of the resources (RFC 20), and the configuration of the queues."""
+        return {"seen": self.ask("resource.sched-status"), "configuration": self.ask("config.get")}
+
     def op_gone(self, number: int, rank: int) -> Any:
         """Whether a broker has ended: Flux cannot send to it, although the broker above it answers.
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from whesl.model.errors import CouldNotObserveError
+from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
 from whesl.rjms import hostlist
 from whesl.rjms.port import JobRecord
@@ -68,6 +68,44 @@ def node_states(status: Mapping[str, Any], names: Mapping[int, str]) -> dict[str
         return NodeState.DRAINED if str(rank) in drained else NodeState.UP
 
     return {name: state(rank) for rank, name in names.items()}
+
+
+def free_ranks(seen: Mapping[str, Any], configuration: Mapping[str, Any], queue: str) -> set[int]:
+    """Return the ranks of a queue's nodes that run nothing and are neither down nor drained.
+
+    Args:
+        seen: what the scheduler says: sets of resources ``all``, ``down``, ``allocated`` (RFC 20).
+        configuration: the instance's (flux-config-queues(5)).
+        queue: its name; '' for the default one, which is all nodes where no queues are configured.
+
+    Raises RefusedError where there is no such queue, CouldNotObserveError for what is no such answer.
+    """
+    try:
+        queues = configuration.get("queues", {})
+        if not queue:
+            system = configuration.get("policy", {}).get("jobspec", {}).get("defaults", {}).get("system", {})
+            queue = system.get("queue", "")
+        if (queue or queues) and queue not in queues:
+            raise RefusedError(
+                f"Flux has no queue {queue}" if queue else "Flux has several queues, and none is the default",
+                hint=f"known: {', '.join(sorted(queues)) or 'none'}",
+            )
+        own = queues.get(queue, {})
+        required = own.get("requires")
+        if required is None:  # a virtual queue (RFC 33) has its parent's nodes
+            required = queues.get(own.get("parent", ""), {}).get("requires", [])
+        free = _ranks_in(seen["all"]) - _ranks_in(seen["down"]) - _ranks_in(seen["allocated"])
+        for wanted in required:
+            free &= ranks_of(seen["all"]["execution"].get("properties", {}).get(wanted))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CouldNotObserveError(f"flux: not a view of the resources: {error}") from None
+    return free
+
+
+def _ranks_in(resources: Mapping[str, Any] | None) -> set[int]:
+    """Return the ranks of a set of resources, of which Flux may say null where it is empty."""
+    entries = resources["execution"]["R_lite"] if resources else []
+    return {rank for entry in entries for rank in ranks_of(entry["rank"])}
 
 
 def changed(old: NodeState, change: str, drained: bool) -> NodeState:

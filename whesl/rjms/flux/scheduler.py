@@ -168,6 +168,11 @@ class FluxScheduler:
             found.append(NodeRecord(name=name, state=states[name], raw_state=raw, reason=drained or ""))
         return found
 
+    def free_nodes(self, partition: str) -> int:
+        """Return how many nodes of a queue have no job; see the port."""
+        answer = self._bridge.call("resources")
+        return len(records.free_ranks(answer["seen"], answer["configuration"], partition))
+
     def mark_node(self, node: str, reason: str) -> bool:
         """Drain a node; the reason of one that is drained already is left as it is."""
         return self._change("drain", node, reason=" ".join(reason.split()) or "whesl")
