@@ -25,6 +25,7 @@ from typing import Literal
 
 import psutil
 
+from whesl.rjms.slurm.releases import Release, release
 from whesl.testing.cluster_bed import Bed
 from whesl.testing.free_ports import free_ports
 from whesl.testing.install_slurm import PATH, SlurmBedError, missing, prefix
@@ -157,6 +158,13 @@ class SlurmBed(Bed):
     def address(self) -> str:
         """The login node's address in the nodes' network."""
         return f"{self._network.subnet}.254" if self._network.subnet else "127.0.0.1"
+
+    @property
+    def release(self) -> Release:
+        """The release of Slurm that is tested. Raises SlurmBedError where slurmctld does not say it."""
+        if found := release(self.run("slurmctld", "-V").stdout):
+            return found
+        raise SlurmBedError("slurmctld -V names no release")
 
     def pid(self, name: str) -> int:
         """Return the process id of a daemon (``slurmctld``, ``munged``, ...)."""

@@ -13,7 +13,7 @@ import pytest
 from whesl.model.states import JobState
 from whesl.rjms.port import JobRequest
 from whesl.rjms.slurm.command import SlurmCommands
-from whesl.rjms.slurm.pyslurm_client import Bindings, release
+from whesl.rjms.slurm.pyslurm_client import Bindings
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.slurmbed import SlurmBed
@@ -84,12 +84,6 @@ def test_no_module_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     reader = Bindings(SlurmCommands({"PATH": "/nonexistent"}))
     assert [reader.living(["7"]) for _ in range(3)] == [None] * 3
-
-
-def test_releases() -> None:
-    assert release("slurm 22.05.8\n") == release("22.5.3") == (22, 5)
-    assert release("slurm 25.11.0-rc1") == (25, 11)
-    assert release("nonsense") is None
 
 
 def test_the_real_one_agrees_with_squeue(slurm: SlurmBed, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Traps of real Slurm, each with what we do about it.
 
-They were found on 22.05; a test that fails on a newer one may mean that the trap is gone.
+They were found on 22.05. Where later releases do otherwise, ``whesl.rjms.slurm.releases`` says from when on.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from whesl.model.states import JobState, NodeState
 from whesl.rjms import shims
 from whesl.rjms.port import Demands, JobRequest, Limits, StepRequest
 from whesl.rjms.slurm.allocation import SlurmAllocation
+from whesl.rjms.slurm.releases import Ability
 from whesl.rjms.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_rjms import wait_until
 from whesl.testing.install_slurm import command
@@ -129,11 +130,12 @@ def test_garbage_from_squeue(slurm: SlurmBed, tmp_path: Path, text: str) -> None
         SlurmScheduler(environment).find("token")
 
 
-def test_json_of_squeue_ignores_the_job_that_is_asked_for(slurm: SlurmBed) -> None:
+def test_json_of_squeue_may_ignore_the_job_that_is_asked_for(slurm: SlurmBed) -> None:
     """Why our look-ups do not use it."""
     first, second = slurm.submit("true"), slurm.submit("true")
     told = json.loads(slurm.run("squeue", "--json", "-j", first).stdout)["jobs"]
-    assert {first, second} <= {str(job["job_id"]) for job in told}
+    seen = {str(job["job_id"]) for job in told}
+    assert seen == {first} if Ability.JSON_OF_ONE_JOB.of(slurm.release) else {first, second} <= seen
     assert list(SlurmScheduler(slurm.environment).jobs([first])) == [first]
 
 
@@ -309,8 +311,8 @@ def test_our_steps_ignore_the_job_s_defaults(slurm: SlurmBed, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_loss_without_accounting_freezes_the_job(slurm_bed: Maker, tmp_path: Path) -> None:
-    """The script still sees the lost node, the job goes on, and Slurm takes no change to it any more."""
+def test_a_loss_without_accounting_may_freeze_the_job(slurm_bed: Maker, tmp_path: Path) -> None:
+    """The script still sees the lost node, the job goes on, and Slurm takes no change to it (22.05)."""
     bed = slurm_bed(nodes=5, slurmd_timeout=3)
     environment = job_environment(bed, tmp_path, "--nodes=3", "--nodelist=n[01-03]", "--exclusive")
     job = environment["SLURM_JOB_ID"]
@@ -321,7 +323,9 @@ def test_a_loss_without_accounting_freezes_the_job(slurm_bed: Maker, tmp_path: P
     bed.run("scontrol", "update", f"JobId={shrunk['SLURM_JOB_ID']}", "NodeList=n04")
     wait_until(lambda: smaller.node_states()["n05"] is NodeState.RELEASED, "the job has given n05 back")
     assert smaller.node_states()["n04"] is NodeState.UP
-    assert allocation.release("n03") is False, "a release would make the same true while all nodes live"
+    changeable = Ability.CHANGES_AFTER_RESIZE.of(bed.release)
+    if not changeable:
+        assert allocation.release("n03") is False, "a release would make the same true while all nodes live"
     bed.kill_node("n03")
     wait_until(lambda: bed.job(job, "%N") == "n[01-02]", "Slurm took the node from the job")
     assert allocation.describe().nodes == ("n01", "n02", "n03")
@@ -338,8 +342,12 @@ def test_a_loss_without_accounting_freezes_the_job(slurm_bed: Maker, tmp_path: P
     scheduler = SlurmScheduler(bed.environment, settle=2)
     assert scheduler.jobs([job])[job].state is JobState.RUNNING
     assert not scheduler.jobs([job])[job].batch_host_lost
-    with pytest.raises(TransientError, match="DB index"):
+    if changeable:
         scheduler.annotate(job, "lost n03")
+        assert bed.job(job, "%k") == "lost n03"
+    else:
+        with pytest.raises(TransientError, match="DB index"):
+            scheduler.annotate(job, "lost n03")
     with pytest.raises(RefusedError, match="may not run again"):
         scheduler.requeue(job)
 
@@ -367,7 +375,13 @@ def test_a_lost_batch_host(slurm_bed: Maker, tmp_path: Path) -> None:
     bed.kill_node("n01")
     begun = time.monotonic()
     scheduler.requeue(job)
-    wait_until(lambda: len((tmp_path / "runs").read_text().splitlines()) == 2, "the job runs again", 80)
+
+    def again() -> bool:
+        # The old run ends when Slurm knows that the node is down: a hold that begins then is lifted later.
+        scheduler.lift_hold(scheduler.jobs([job])[job])
+        return len((tmp_path / "runs").read_text().splitlines()) == 2
+
+    wait_until(again, "the job runs again", 80)
     assert time.monotonic() - begun < 115
     second = (tmp_path / "runs").read_text().splitlines()[1]
     assert second.endswith(" 1")

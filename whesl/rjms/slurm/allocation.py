@@ -24,6 +24,7 @@ from whesl.rjms.slurm.attempt_environment import (
     own_node,
 )
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, SlurmCommands
+from whesl.rjms.slurm.releases import Ability, controller_release
 from whesl.rjms.slurm.scheduler import accounting_kept, cluster_settings, requeues_preempted
 from whesl.rjms.slurm.slurmd_probe import Slurmds
 from whesl.rjms.slurm.srun_steps import SlurmStep, step_command
@@ -194,6 +195,11 @@ class SlurmAllocation:
             return ()
         return kept_output.truncated(self._commands, self._job)
 
+    def _changeable_after(self) -> bool:
+        """Whether Slurm takes changes to a job after a node has left it."""
+        settings = cluster_settings(self._commands)
+        return accounting_kept(settings) or Ability.CHANGES_AFTER_RESIZE.of(controller_release(settings))
+
     def _kept(self) -> tuple[str, ...]:
         """Return the nodes that Slurm still counts to the job; the script's variables are never updated."""
         text = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%N")
@@ -238,9 +244,9 @@ class SlurmAllocation:
     def release(self, node: str) -> bool:
         """Shrink the job by a node, as its owner may.
 
-        Only with slurmdbd: without it Slurm takes no change to a job after a resize, so that neither a
-        comment nor a requeue would be possible any more. Never the batch host, which the job's script runs
-        on, nor a node of a heterogeneous job.
+        Only where the job stays changeable after a resize, by slurmdbd or Slurm's release: neither a comment
+        nor a requeue would be possible any more. Never the batch host, which the job's script runs on, nor a
+        node of a heterogeneous job.
         """
         if self._components:
             return False
@@ -249,7 +255,7 @@ class SlurmAllocation:
             if node not in kept:
                 return True
             rest = [name for name in kept if name != node]
-            if not rest or node == self.describe().batch_host or not accounting_kept(self._commands):
+            if not rest or node == self.describe().batch_host or not self._changeable_after():
                 return False
             # scontrol leaves a script with the new variables in its working directory.
             with tempfile.TemporaryDirectory(prefix="whesl-resize-") as directory:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import re
 import select
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from whesl.model.errors import WheslError
 from whesl.rjms.port import JobRecord
 from whesl.rjms.slurm import records
 from whesl.rjms.slurm.command import SlurmCommands
+from whesl.rjms.slurm.releases import release
 
 _MODULE = "pyslurm"
 # Seconds for a start and for an answer. squeue, which is asked after that, has a patience of its own.
@@ -121,9 +121,3 @@ class Bindings:
                 with contextlib.suppress(OSError):
                     assert stream is not None
                     stream.close()
-
-
-def release(text: str) -> tuple[int, int] | None:
-    """Return (year, month) of a version: ``slurm 22.05.8`` and pyslurm's ``22.5.3`` are both (22, 5)."""
-    match = re.search(r"(\d+)\.(\d+)", text)
-    return (int(match[1]), int(match[2])) if match else None

@@ -217,7 +217,7 @@ class SlurmScheduler:
     def allow_requeue(self, job_id: str) -> None:
         """Allow that a job is run again, where that was withdrawn (``SlurmAllocation.forbid_requeue``).
 
-        To be said before a lost node has left the job: without slurmdbd Slurm takes no change to it after.
+        To be said before a lost node has left the job: Slurm may take no change to it after (``releases``).
         Where Slurm allows it to every job (JobRequeue), nobody but the job's user withdraws it.
         """
         if cluster_settings(self._commands).get("JobRequeue") == "0":
@@ -240,9 +240,10 @@ class SlurmScheduler:
     def _lift_hold(self, job_id: str) -> None:
         """Let a requeued job start soon, and see that it holds.
 
-        Slurm sets the hold when the old run has ended, and forgets a start time that was given before. Where
-        the batch host is dead that takes until Slurm knows, longer than we wait, and what was given counts.
-        A look or a change that fails is made again: giving up leaves the job its two minutes.
+        Slurm sets the hold when the old run has ended, and forgets a start time that has passed by then.
+        Where the batch host is dead that takes until Slurm knows, longer than we wait: who looks at the job
+        later lifts it then (``lift_hold``), as the coordinator does. A look or a change that fails is made
+        again: giving up leaves the job its two minutes.
         """
         deadline = time.monotonic() + self._settle / 2
         free = 0
@@ -320,16 +321,16 @@ class SlurmScheduler:
     def _accounted(self, *selection: str) -> list[JobRecord]:
         """Return what accounting knows; nothing where the site keeps none."""
         if self._has_accounting is None:
-            self._has_accounting = accounting_kept(self._commands)
+            self._has_accounting = accounting_kept(cluster_settings(self._commands))
         if not self._has_accounting:
             return []
         form = (f"--delimiter={records.SEPARATOR}", f"--format={records.ACCOUNTING_FORMAT}")
         return records.accounted(self._commands.run("sacct", "-n", "-p", "-X", *form, *selection))
 
 
-def accounting_kept(commands: SlurmCommands) -> bool:
-    """Whether the cluster has slurmdbd."""
-    kind = cluster_settings(commands).get("AccountingStorageType")
+def accounting_kept(settings: Mapping[str, str]) -> bool:
+    """Whether a cluster with these settings has slurmdbd."""
+    kind = settings.get("AccountingStorageType")
     if kind is None:
         raise CouldNotObserveError("scontrol show config names no AccountingStorageType")
     return kind == "accounting_storage/slurmdbd"
