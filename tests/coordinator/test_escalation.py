@@ -275,24 +275,43 @@ class TestSilence:
         assert "n1" in world.state.bad_nodes and "n2" not in world.state.bad_nodes
 
     @pytest.mark.parametrize("forgotten", [False, True])
+    @pytest.mark.parametrize("restarts", [1, 2])
     def test_a_second_run_that_loses_its_batch_host_before_it_is_heard_is_given_up(
-        self, world: World, forgotten: bool
+        self, world: World, forgotten: bool, restarts: int
     ) -> None:
-        """Nobody asked for it: the job ran on without its script until its time limit."""
+        """Nobody asked for it: the job ran on without its script until its time limit.
+
+        Slurm counts two restarts where it had placed the new run on the dead node first (24.05 to 26.05).
+        """
         world.register("a")
         world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
         world.wait(100)
         assert world.ports.fake.requeued == ["job-a"]
-        world.ports.fake.put("job-a", batch_host="n2", restarts=1)
+        world.ports.fake.put("job-a", batch_host="n2", restarts=restarts)
         world.wait(20)
         assert world.task("a").state is TaskState.ESCALATED
         # Known as lost, or forgotten by a scheduler that was restarted: then it names another node.
         host = "n3" if forgotten else "n2"
-        world.ports.fake.put("job-a", batch_host=host, batch_host_lost=not forgotten, restarts=1)
+        world.ports.fake.put("job-a", batch_host=host, batch_host_lost=not forgotten, restarts=restarts)
         world.wait(20)
         assert world.task("a").state is TaskState.FAILED and "n2 is lost" in world.task("a").reason
         assert world.ports.fake.requeued == world.ports.fake.cancelled == ["job-a"]
         assert "n2" in world.state.bad_nodes and "n3" not in world.state.bad_nodes
+
+    def test_a_second_run_that_the_scheduler_begins_once_more_elsewhere_has_lost_nothing(
+        self, world: World
+    ) -> None:
+        """The node on which the run before began is not the one that this run has lost."""
+        world.register("a")
+        world.ports.fake.put("job-a", batch_host="n1", batch_host_lost=True)
+        world.wait(100)
+        for restarts, host in ((1, "n2"), (2, "n3")):
+            world.ports.fake.put("job-a", batch_host=host, restarts=restarts)
+            world.wait(60)
+        assert not world.ports.fake.cancelled
+        new = world.register("a", restarts=2)
+        assert world.told(new, Welcome)[0].admitted
+        assert world.ports.fake.requeued == ["job-a"]
 
     def test_a_run_that_the_scheduler_began_elsewhere_is_left_alone(self, world: World) -> None:
         world.register("a")

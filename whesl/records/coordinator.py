@@ -329,11 +329,12 @@ class RequeueDone(Record, frozen=True, kw_only=True, tag="requeue-done"):
 
 
 class RequeueStarted(Record, frozen=True, kw_only=True, tag="requeue-started"):
-    """The job runs again, with its script on ``host``."""
+    """The job runs again, with its script on ``host``; ``restarts``: how often it was restarted by then."""
 
     token: str
     task: str
     host: str
+    restarts: int
 
 
 class JobCancel(Record, frozen=True, kw_only=True, tag="job-cancel"):

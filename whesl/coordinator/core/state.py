@@ -186,7 +186,11 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One order to run a job again. ``host``: where the new run's script was seen to have begun."""
+    """One order to run a job again.
+
+    ``restarts``: how often the job was restarted before. ``host``: where the script of a new run was seen to
+    have begun; ``host_restarts``: of which run that is.
+    """
 
     token: str
     task: str
@@ -198,6 +202,7 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
     status: OrderStatus = OrderStatus.DECIDED
     restarts: int = 0
     host: str = ""
+    host_restarts: int = 0
     time: float = 0.0
 
 

@@ -118,7 +118,9 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.RequeueDone():
             return state_edits.requeue_changed(state, record.token, status=record.outcome)
         case records.RequeueStarted():
-            return state_edits.requeue_changed(state, record.token, host=record.host)
+            return state_edits.requeue_changed(
+                state, record.token, host=record.host, host_restarts=record.restarts
+            )
         case records.JobCancel():
             return msgspec.structs.replace(state, cancels={**state.cancels, record.job_id: record.task})
         case records.JobCancelled():

@@ -312,7 +312,7 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         if host is not None:
             _batch_host_lost(transition, entry, host)
         elif order is not None and record is not None and _new_run(order, record):
-            _note_start(transition, order, record.batch_host)
+            _note_start(transition, order, record)
         elif entry.state is TaskState.UNOBSERVED:
             _explain_silence(transition, entry, suspended=record is not None and record.suspended)
         return
@@ -375,14 +375,21 @@ def ended_unheard(
     dependent_reconfiguration.tell_of_failure(transition, entry)
 
 
-def _note_start(transition: Transition, order: RequeueEntry, host: str) -> None:
-    if host and not order.host:
-        transition.record(records.RequeueStarted(token=order.token, task=order.task, host=host))
+def _note_start(transition: Transition, order: RequeueEntry, record: JobRecord) -> None:
+    host, restarts = record.batch_host, record.restarts
+    if host and (not order.host or order.host_restarts != restarts):
+        transition.record(
+            records.RequeueStarted(token=order.token, task=order.task, host=host, restarts=restarts)
+        )
 
 
 def _new_run(order: RequeueEntry, record: JobRecord) -> bool:
-    """Whether a job is seen in the run that an order has brought about."""
-    done = order.status is OrderStatus.DONE and record.restarts == order.restarts + 1
+    """Whether a job is seen in a run that an order has brought about.
+
+    The scheduler may have restarted it once more since, before anything of it was heard: Slurm does so when
+    it had placed the new run on a node that is dead, and counts that run.
+    """
+    done = order.status is OrderStatus.DONE and record.restarts > order.restarts
     return done and record.state is JobState.RUNNING
 
 
@@ -396,7 +403,7 @@ def _lost_batch_host(entry: TaskEntry, record: JobRecord, order: RequeueEntry | 
     if record.batch_host_lost:
         return record.batch_host
     if order is not None:
-        known = order.host and record.batch_host
+        known = order.host and record.batch_host and order.host_restarts == record.restarts
         return order.host if known and order.host != record.batch_host else None
     same_run = entry.claim == f"{entry.job_id}.{record.restarts}"
     if same_run and record.state is JobState.RUNNING and record.batch_host in entry.nodes[1:]:
