@@ -17,7 +17,7 @@ from whesl.rjms.flux import bridge_client
 from whesl.rjms.flux import records as flux_records
 from whesl.rjms.flux.allocation import FluxAllocation
 from whesl.rjms.shims.flux_rewriting import idset
-from whesl.rjms.slurm import attempt_environment, pyslurm_client, records, states
+from whesl.rjms.slurm import attempt_environment, records, releases, states
 from whesl.rjms.slurm.command import failure
 
 
@@ -34,7 +34,7 @@ def slurm(data: bytes) -> None:
         states.job_state(line)
         states.node_state(line)
         states.reason_text(line)
-        pyslurm_client.release(line)
+        releases.release(line)
         records.token_of(line)
     assert isinstance(failure("squeue", 1, text), WheslError)
     variables = dict(line.partition("=")[::2] for line in text.splitlines())
