@@ -23,7 +23,7 @@ NUMBERED_HOST = r"(?=[A-Za-z0-9._-]*\d)" + HOST
 # What looks like a host with a number and is none.
 _NO_HOST = re.compile(
     r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
-    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu|cpu|mlx|ib|eth|h|v|t"
+    r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|mlx|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$",
     re.IGNORECASE,
 )
@@ -79,12 +79,15 @@ _FORMS = (
     ("[", rf"\[(?P<node>{HOST}):?\d*\]\[\[\d+,\d+\],(?P<rank>\d+)\]\[[^\]]*\] ?"),
     ("[", rf"\[proxy:[\d:]+@(?P<node>{HOST})\] "),
     ("[", r"\[(?:cli_(?P<rank>\d+))\]: "),
+    ("[", rf"\[(?P<node>{HOST}):mpi_rank_(?P<rank>\d+)\](?=\[)"),
+    ("a", r"Abort\(\d+\) on node (?P<rank>\d+)(?: \(rank \d+ in comm \S+\))?: "),
     ("a", rf"(?P<node>{NUMBERED_HOST}): +"),
+    ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hfi_|ipath_)"),
     ("a", rf"(?P<node>{NUMBERED_HOST}) (?P<rank>\d+): "),
     ("[", rf"\[(?P<node>{NUMBERED_HOST})\]:? ?"),
     ("a", rf"(?P<node>{NUMBERED_HOST})(?: \| |>)"),
     ("(", r"\([\w:.<>]+(?: [\w:.<>]+)* pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
-    ("(", r"\(pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
+    ("(", r"\((?:pid=\d+|raylet)(?:, ip=(?P<ip>[\d.]+))?\) ?"),
     # Levels of loggers, and where in the program they stand.
     (
         "[0a",

@@ -10,6 +10,8 @@ import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from whesl.detect.engines import Engine, searcher
 from whesl.detect.regex_canonical_form import canonical
 from whesl.diagnose.labels import COLOUR, Cleaned, clean, is_warning
@@ -26,13 +28,15 @@ LONGEST = 1 << 20  # bytes of a line; what is longer is looked at in pieces
 _FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and of the end
 _PIECE = 128 << 10  # bytes that are searched at once
 _TEXT = 2000  # characters of a line that are kept
+_BELOW = 3  # lines below a heading, blank ones among them, of which one may say what went wrong
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
     r"|falling back|fall back|fallback|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)"
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
-    r"|disabl(?:ing|ed) )"
+    r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b)"
+    r"|\(expected\)|\bPASS(?:ED)?\b|\bX(?:FAIL|PASS)|\.\.\. *ok\b"
 )
 _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn|note|info|debug|notice)\b|\bwarning:|(?-i:(?<!NCCL )\bWARN(?:ING)?\b)|: note:"
@@ -201,11 +205,24 @@ class Scanner:
             if storms.holds(content, found):
                 continue
             previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
-            names = self._judge(knowledge, _decoded(content), line, found, _decoded(previous[-_TEXT:]))
+            names = self._judge(
+                knowledge,
+                _decoded(content),
+                line,
+                found,
+                _decoded(previous[-_TEXT:]),
+                _decoded(shown[stop + 1 : stop + 1 + _TEXT]),
+            )
             storms.judged(content, found, names)
 
     def _judge(
-        self, knowledge: Knowledge, text: str, line: int, needles: Iterable[int], previous: str
+        self,
+        knowledge: Knowledge,
+        text: str,
+        line: int,
+        needles: Iterable[int],
+        previous: str,
+        following: str,
     ) -> tuple[str, ...]:
         """Keep what a line tells; return the names of its entries."""
         cleaned = clean(text)
@@ -227,7 +244,8 @@ class Scanner:
             if held is None or (entry.strength, len(captured)) > (held[0].strength, len(held[1])):
                 best[role] = (entry, captured)
         for entry, captured in best.values():
-            self._keep(entry, self._finding(entry, captured, cleaned, text, line))
+            finding = self._finding(entry, captured, cleaned, text, line)
+            self._keep(entry, _said_below(finding, following) if entry.below else finding)
         return tuple(entry.name for entry, _ in best.values())
 
     def _keep(self, entry: Entry, finding: Finding) -> None:
@@ -257,6 +275,17 @@ class Scanner:
             or bool(_WARNS.search(cleaned.text))
             or bool(_SOFT.search(cleaned.text)),
         )
+
+
+def _said_below(heading: Finding, following: str) -> Finding:
+    """Return the finding at the line below, where that one says what the heading announces."""
+    for number, text in enumerate(following.split("\n")[:_BELOW], 1):
+        said = clean(text).text
+        if re.search(heading.entry.below, said):
+            return msgspec.structs.replace(heading, line=heading.line + number, text=text.rstrip())
+        if said.strip():
+            break
+    return heading
 
 
 def _decoded(data: bytes) -> str:
