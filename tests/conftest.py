@@ -64,10 +64,6 @@ COMPILED = {
 SHARED = {
     "tests/lab/readers/test_swf": "logs",
     "tests/lab/readers/test_site": "logs",
-    "tests/site/flux/test_advice": "advice",
-    "tests/site/test_at_risk": "advice",
-    "tests/site/test_core": "advice",
-    "tests/site/test_lookup": "advice",
     "tests/predict/test_ffp": "events",
 }
 

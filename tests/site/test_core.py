@@ -152,6 +152,17 @@ def test_drains_give_way_to_what_waiting_jobs_need_and_come_back_after() -> None
     assert world.drained() == {"n01", "n02"}
 
 
+def test_a_job_that_needs_a_node_that_comes_back_waits_for_no_other_drain() -> None:
+    """The drain taken back in the same look was counted as there, and the job as one that could not run."""
+    world = World()
+    world.risk = {"n01": 0.95, "n02": 0.99}
+    world.look()
+    world.change("n03", flags=frozenset({"down"}))
+    world.risk, world.waiting = {"n02": 0.99}, (job(9),)
+    world.look(500.0)
+    assert world.drained() == set()
+
+
 def test_nothing_is_drained_while_nobody_knows_what_jobs_need() -> None:
     world = World()
     world.risk = {"n01": 0.95}

@@ -20,7 +20,7 @@ import numpy as np
 from whesl.placement.easy import may_overtake, reservation
 from whesl.placement.port import Decisions
 from whesl.predict.compiled_predictor import Compiled, probabilities, probability
-from whesl.predict.numba_jit import COMPILES, jit
+from whesl.predict.numba_jit import COMPILES, jit, jitable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,18 +65,18 @@ def worth_waiting(loss: float, later: float, wait: float, nodes: int) -> bool:
     return loss - later > wait * nodes
 
 
-@jit
+@jitable
 def least_risk(during: NDArray[np.float64], afterwards: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the order of nodes in which jobs take them, the best first.
+
+    A site's service calls it as it is: to compile it took seconds of a processor.
 
     Args:
         during: the probability that each fails while the job runs.
         afterwards: the probability that each fails as long after it.
     """
-    key = np.empty(len(during))
-    for at in range(len(during)):
-        key[at] = -np.log(max(1.0 - during[at], CERTAIN)) - AFTERWARDS * afterwards[at]
-    return np.argsort(key, kind="mergesort")
+    hazard = -np.log(np.maximum(1.0 - during, CERTAIN))
+    return np.argsort(hazard - AFTERWARDS * afterwards, kind="mergesort")
 
 
 @jit

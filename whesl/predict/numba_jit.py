@@ -88,6 +88,10 @@ if TYPE_CHECKING:
         """
         return function
 
+    def jitable(function: Function) -> Function:
+        """Leave a function as it is, and let compiled ones call it."""
+        return function
+
 else:
     try:
         numba = importlib.import_module("numba") if compiles() else None
@@ -100,7 +104,7 @@ else:
             """Leave a function as it is."""
             return function
 
-        jit_inner = jit
+        jit_inner = jitable = jit
 
     else:
         COMPILES = not numba.config.DISABLE_JIT
@@ -109,6 +113,7 @@ else:
         # Without a directory of its own numba would look for one, and fail where there is none.
         _CACHE = bool(numba.config.CACHE_DIR)
         jit_inner = numba.njit(cache=_CACHE, nogil=True, _nrt=False)
+        jitable = importlib.import_module("numba.extending").register_jitable
 
         def jit(function):
             """Compile a function when it is first called, and keep the machine code for later processes."""

@@ -69,9 +69,6 @@ class Ranks:
 def main(arguments: list[str]) -> int:
     """Run the server of a directory, as ``whesl.local.server`` does."""
     predictions = Cluster(arguments[0]).settings().placement
-    least_risk(
-        np.zeros(1), np.zeros(1)
-    )  # compiled now: nodes would be called silent for the seconds it takes
     return server.main(arguments, Ranks(Source(Path(predictions))))
 
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from whesl.site.publish.waiting_job_exclusions import Job
 
 
-def give_way(order: Sequence[str], machine: Mapping[str, Node], waiting: Iterable[Job]) -> set[str]:
+def give_way(
+    order: Sequence[str], machine: Mapping[str, Node], waiting: Iterable[Job], ours: Collection[str] = ()
+) -> set[str]:
     """Return which nodes may be drained so that each waiting job finds the nodes that it needs.
 
     A job that would not find them if none of these nodes was drained is left out of the account.
@@ -22,8 +24,10 @@ def give_way(order: Sequence[str], machine: Mapping[str, Node], waiting: Iterabl
         order: nodes that are drained by the service or are to be, those that matter most first.
         machine: the cluster's nodes.
         waiting: jobs that wait for nodes.
+        ours: nodes that the service has drained; those that are not in ``order`` are about to come back.
     """
-    there = {name: _undrained(node) if name in set(order) else node for name, node in machine.items()}
+    free = {*order, *ours}
+    there = {name: _undrained(node) if name in free else node for name, node in machine.items()}
     left = {job: found for job in _distinct(waiting) if (found := _to_spare(job, there))}
     named = {name for job in left for name in job.named}
     kept: set[str] = set()

@@ -382,7 +382,12 @@ def _wanted(
     order = sorted(drains, key=lambda key: (key not in kept, -chances[key[0]]))
     allowed = {name for name, _ in drains if (name, What.DRAIN) in kept}
     if waiting is not None:
-        allowed = give_way([name for name, _ in order], machine, waiting)
+        ours = [
+            name
+            for (name, what), held in kept.items()
+            if what is What.DRAIN and _in_force(held, machine[name], settings)
+        ]
+        allowed = give_way([name for name, _ in order], machine, waiting, ours)
     wanted.update({key: held for key, held in drains.items() if key[0] in allowed or held.failed})
     return wanted
 
