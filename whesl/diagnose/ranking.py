@@ -213,7 +213,7 @@ class _Weighing:
         last = ends[-1]
         if any(_place(candidate.finding) > _place(last) for candidate in told):
             return False
-        sure = max(end.entry.strength for end in ends if _place(end) > _last_of(told))
+        sure = max((end.entry.strength for end in ends if _place(end) > _last_of(told)), default=0)
         # Solvers that did not converge end in their usual way.
         numbers = any(c.finding.entry.cause_class is CauseClass.NUMERICAL and c.score >= _CAUSE for c in told)
         return not numbers and all(candidate.score <= sure for candidate in told)

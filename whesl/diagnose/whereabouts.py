@@ -10,6 +10,8 @@ import msgspec
 from whesl.diagnose.records import Finding, Observed
 from whesl.diagnose.vocabulary import Role
 
+_STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init"})
+_STACK = 12  # lines of an error of MPI
 Value = TypeVar("Value")
 
 
@@ -20,6 +22,8 @@ def located(cause: Finding, observed: Observed) -> Finding:
     first line of a launcher on a rank that failed. Then what tells on which node a rank runs.
     """
     rank, node = cause.rank, cause.node
+    if rank is None and node is None:
+        rank, node = _of_the_stack(cause, observed)
     told = [*_failed(observed), *(f for f in observed.findings if _same_kind(f, cause))]
     if rank is None and node is None and told:
         rank, node = told[0].rank, told[0].node
@@ -29,6 +33,16 @@ def located(cause: Finding, observed: Observed) -> Finding:
     if node is not None and rank is None:
         rank = _only(f.rank for f in told if f.node == node)
     return msgspec.structs.replace(cause, rank=rank, node=node)
+
+
+def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str | None]:
+    """Return where the error of MPI was raised in whose stack a line stands: only its first line tells."""
+    heads = (
+        f
+        for f in observed.findings
+        if f.entry.name in _STACKS and f.number == cause.number and 0 < cause.line - f.line <= _STACK
+    )
+    return next(((f.rank, f.node) for f in heads), (None, None))
 
 
 def _same_kind(finding: Finding, cause: Finding) -> bool:
