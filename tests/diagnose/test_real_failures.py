@@ -9,6 +9,8 @@ import pytest
 from tests.diagnose.logs import told
 from tests.diagnose.real_failures import failures
 
+_TRIALS = 3  # on a busy machine Open MPI loses its own message at times
+
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", failures())
@@ -16,7 +18,10 @@ def test_named(name: str, tmp_path: Path) -> None:
     failure = failures()[name]
     if lacking := failure.missing():
         pytest.skip(lacking)
-    log = failure.log(tmp_path)
+    for _ in range(_TRIALS):
+        log = failure.log(tmp_path)
+        if any(words.lower() in log.lower() for words in failure.says):
+            break
     cls, line = told(log)
     assert cls in failure.classes, log
     decisive = log.split("\n")[line - 1]

@@ -34,6 +34,7 @@ class _Table(msgspec.Struct, frozen=True):
     advice: Advice | None = None
     general: bool = False
     lasting: bool | None = None
+    fatal: bool = False
     below: str = ""
     exception: str = ""
     sees: list[str] = []
@@ -89,6 +90,7 @@ def _entry(name: str, table: _Table) -> Entry:
         advice=table.advice or default,
         general=table.general,
         lasting=cause in LASTING if table.lasting is None else table.lasting,
+        fatal=table.fatal,
         below=table.below,
         library=library,
         exception=exception,

@@ -82,6 +82,8 @@ _FORMS = (
     ("[", rf"\[(?P<node>{HOST}):mpi_rank_(?P<rank>\d+)\](?=\[)"),
     ("a", r"Abort\(\d+\) on node (?P<rank>\d+)(?: \(rank \d+ in comm \S+\))?: "),
     ("a", rf"(?P<node>{NUMBERED_HOST}): +"),
+    ("a", rf"(?P<node>{NUMBERED_HOST}) (?=kernel: )"),
+    ("a", rf"libfabric:\d+:\d+::\w+:\w+:\w+\(\):\d+<\w+> (?P<node>{NUMBERED_HOST}): "),
     ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hfi_|ipath_)"),
     ("a", rf"(?P<node>{NUMBERED_HOST}) (?P<rank>\d+): "),
     ("[", rf"\[(?P<node>{NUMBERED_HOST})\]:? ?"),

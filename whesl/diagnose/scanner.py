@@ -29,6 +29,9 @@ _FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and
 _PIECE = 128 << 10  # bytes that are searched at once
 _TEXT = 2000  # characters of a line that are kept
 _BELOW = 3  # lines below a heading, blank ones among them, of which one may say what went wrong
+_ANY_EXCEPTION = frozenset({"runtimes.python-exception", "runtimes.java-exception"})
+_WORDS = "general.words-"
+_NO_WORDS = frozenset({"general.words-input"})
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
@@ -244,7 +247,14 @@ class Scanner:
             if held is None or (entry.strength, len(captured)) > (held[0].strength, len(held[1])):
                 best[role] = (entry, captured)
         for entry, captured in best.values():
-            finding = self._finding(entry, captured, cleaned, text, line)
+            entry = _by_its_words(entry, found)
+            places = {
+                key: value
+                for each, told in found
+                if each.cause_class is entry.cause_class
+                for key, value in told.items()
+            }
+            finding = self._finding(entry, places | captured, cleaned, text, line)
             self._keep(entry, _said_below(finding, following) if entry.below else finding)
         return tuple(entry.name for entry, _ in best.values())
 
@@ -271,10 +281,22 @@ class Scanner:
             device=captured.get("device") or cleaned.device,
             path=captured.get("path"),
             time=cleaned.time,
-            warned=is_warning(cleaned.level)
-            or bool(_WARNS.search(cleaned.text))
-            or bool(_SOFT.search(cleaned.text)),
+            warned=not entry.fatal and _warns(cleaned),
         )
+
+
+def _warns(line: Cleaned) -> bool:
+    """Whether a line calls itself a warning, or says that the program goes on."""
+    return is_warning(line.level) or bool(_WARNS.search(line.text)) or bool(_SOFT.search(line.text))
+
+
+def _by_its_words(entry: Entry, found: Iterable[tuple[Entry, dict[str, str]]]) -> Entry:
+    """Return what an exception of any program is by its words, as strong as the exception."""
+    if entry.name not in _ANY_EXCEPTION:
+        return entry
+    words = [each for each, _ in found if each.name.startswith(_WORDS) and each.name not in _NO_WORDS]
+    told = max(words, key=lambda each: each.strength, default=entry)
+    return msgspec.structs.replace(told, strength=entry.strength, explained=entry.explained)
 
 
 def _said_below(heading: Finding, following: str) -> Finding:

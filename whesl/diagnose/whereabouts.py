@@ -11,7 +11,8 @@ from whesl.diagnose.records import Finding, Observed
 from whesl.diagnose.vocabulary import Role
 
 _STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init"})
-_STACK = 12  # lines of an error of MPI
+_HOST = "general.local-host"
+_STACK = 12  # lines of an error of MPI, and of a launcher's message that ends with the host
 Value = TypeVar("Value")
 
 
@@ -36,13 +37,17 @@ def located(cause: Finding, observed: Observed) -> Finding:
 
 
 def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str | None]:
-    """Return where the error of MPI was raised in whose stack a line stands: only its first line tells."""
-    heads = (
+    """Return what an error of MPI tells of the lines of its stack, or the host with which a message ends."""
+    near = [
         f
         for f in observed.findings
-        if f.entry.name in _STACKS and f.number == cause.number and 0 < cause.line - f.line <= _STACK
-    )
-    return next(((f.rank, f.node) for f in heads), (None, None))
+        if f.number == cause.number
+        and (
+            (f.entry.name in _STACKS and 0 < cause.line - f.line <= _STACK)
+            or (f.entry.name == _HOST and 0 < f.line - cause.line <= _STACK)
+        )
+    ]
+    return next(((f.rank, f.node) for f in near), (None, None))
 
 
 def _same_kind(finding: Finding, cause: Finding) -> bool:
