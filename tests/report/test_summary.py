@@ -305,6 +305,16 @@ def test_a_job_that_ran_again_keeps_what_was_raised_before() -> None:
     assert widths[1:] == pytest.approx([(69 - 30) / (110 - 3) * 100], rel=0.1), "until the job began again"
 
 
+def test_a_job_that_counts_its_attempts_on_has_made_each_of_them_once() -> None:
+    """A job that ran again for its lost batch host made attempts 4 and 5, and nine were reported."""
+    again = [
+        ("begun", 40.0, {"claim": "17.1", "job_id": "17"}),
+        ("attempt", 41.0, {"attempt": 3, "nodes": ["n02"]}),
+        ("launched", 42.0, {"attempt": 3, "pid": 9}),
+    ]
+    assert summarise(told([*RECOVERED[:-1], *again])).tasks[0].attempts == 3
+
+
 def test_an_isolator_that_is_started_again_goes_on_with_the_same_numbers() -> None:
     records = [*RECOVERED[:-1], ("begun", 23.0, {"claim": "17.0", "job_id": "17"}), RECOVERED[-1]]
     result = summarise(told(records))

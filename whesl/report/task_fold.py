@@ -53,7 +53,9 @@ class TaskFold:
         self.bad_nodes: list[BadNode] = []
         self._submitted = submitted
         self._claim = self._job = ""
-        self._attempts_before = 0
+        self._attempts_before: int | None = (
+            0  # in starts of the job that numbered them apart; None: not known yet
+        )
         self._attempt_started: float | None = None
         self._planned: dict[int, list[str]] = {}
         self._starting: list[int] = []  # exceptions whose next attempt is to be started, or was not taken
@@ -218,7 +220,7 @@ class TaskFold:
                 self.row.queue_wait = time - self.row.submitted
 
     def _put_aside(self, time: float) -> None:
-        """Keep what was raised before: exceptions and attempts are numbered anew in each start of a job."""
+        """Keep what was raised before: a new start of a job may number exceptions and attempts anew."""
         for row in self.rows.values():
             if row.outcome in UNDECIDED:
                 row.ended = time
@@ -226,7 +228,7 @@ class TaskFold:
         self.rows.clear()
         self._planned.clear()
         self._starting.clear()
-        self._attempts_before = self.row.attempts
+        self._attempts_before = None
 
     def _on_launched(self, record: isolator.Launched, time: float) -> None:
         self._attempt_started = began = record.start(time)
@@ -242,6 +244,8 @@ class TaskFold:
             self.rows[ordinal].outcome = RESTARTED
 
     def _count_attempt(self, number: int) -> None:
+        if self._attempts_before is None:  # a job that runs again in its old directory counts on
+            self._attempts_before = self.row.attempts if number == 1 else 0
         self.row.attempts = max(self.row.attempts, self._attempts_before + number)
 
     def _stop(self, time: float) -> None:
