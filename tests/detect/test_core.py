@@ -1,6 +1,7 @@
 """The detectors of a task, on a virtual clock."""
 
 import json
+import re
 from itertools import count
 
 import pytest
@@ -15,7 +16,13 @@ from whesl.esl.detections.job_exception import JobExceptionDetection
 from whesl.esl.detections.kinds import Detection
 from whesl.esl.detections.log import LogDetection, Require
 from whesl.esl.detections.node import NodeCondition, NodeDetection
-from whesl.esl.detections.timers import TIMEOUT_FLOOR, HangDetection, ProgressDetection, SilenceDetection
+from whesl.esl.detections.timers import (
+    RESTARTS,
+    TIMEOUT_FLOOR,
+    HangDetection,
+    ProgressDetection,
+    SilenceDetection,
+)
 from whesl.model.evidence import Detected
 from whesl.model.states import NodeState
 
@@ -189,13 +196,34 @@ def test_hang_restarts_at_each_match() -> None:
 
 def test_casm_327_no_false_alarm_at_the_start() -> None:
     bench = Bench(hang(46, warmup=600), hang(0.01))
-    assert bench.line(A) == []
     assert bench.wait(TIMEOUT_FLOOR - 0.1) == []  # never below the floor
     assert bench.wait(0.2) == ["E1"]
-    bench.line(A)  # a line in the warm-up does not start the clock early
-    bench.detectors.tick(bench.now)
-    assert bench.wait(600 + 45 - 1.1) == ["E1"]
-    assert bench.wait(1.1) == ["E0"]
+    assert bench.wait(600 + 45 - 1.2) == []
+    assert bench.wait(1.2) == ["E0"]
+
+
+def test_a_warm_up_ends_with_the_first_line_and_begins_again_with_a_start_inside_the_attempt() -> None:
+    progress = ProgressDetection(pattern=CYCLE, capture="n", source=STDOUT, timeout=10, warmup=600, span=SPAN)
+    bench = Bench(hang(10, warmup=600), progress)
+    assert bench.wait(300) == []
+    bench.line(A)
+    bench.line(CYCLE, n="7")
+    assert bench.wait(9.9) == []
+    bench.line(RESTARTS)  # torchrun starts its workers anew
+    assert bench.wait(300) == []
+    bench.line(A)
+    bench.line(CYCLE, n="5")  # from the checkpoint before
+    assert bench.wait(9.9) == []
+    assert sorted(bench.wait(0.2)) == ["E0", "E1"]
+
+
+def test_what_torchrun_prints_when_a_worker_has_failed() -> None:
+    line = (
+        "E1128 04:02:47.307000 1414 torch/distributed/elastic/multiprocessing/api.py:1002] failed"
+        " (exitcode: -9) local_rank: 1 (pid: 1514) of binary: /usr/bin/python3"
+    )
+    assert re.search(RESTARTS.text, line)
+    assert hang(10).new_start() is None, "nothing is looked for without a warm-up"
 
 
 def test_silence_over_all_outputs() -> None:

@@ -52,7 +52,7 @@ def test_examples_can_be_explained(name: str) -> None:
         (
             'HANG LOG "cycle" stderr TIMEOUT 120 WARMUP 3600',
             'no line of standard error that contains "cycle" appears for 2 min'
-            " (the clock starts 1 h after the job)",
+            " (the clock starts with the first, or 1 h after the job)",
         ),
         ("SILENCE TIMEOUT 86400", "the job prints nothing for 1 day"),
         (

@@ -52,7 +52,7 @@ class Detectors:
                 if detector is None:
                     continue
                 self._detectors[f"{exception.name}#{index}"] = detector
-                for pattern in dict.fromkeys(reads.patterns if (reads := detection.reads()) else ()):
+                for pattern in dict.fromkeys(reads.patterns if (reads := detection.looked_for()) else ()):
                     self._readers.setdefault(pattern, []).append(detector)
         self._timers = [detector for detector in self._detectors.values() if detector.timed]
         self._observed = 0.0
@@ -65,7 +65,7 @@ class Detectors:
         """Return the patterns that have to be looked for, by source."""
         wanted: dict[Source, dict[Pattern, None]] = {}
         for _, kind in self._kinds:
-            if (reads := kind.reads()) is not None:
+            if (reads := kind.looked_for()) is not None:
                 wanted.setdefault(reads.source, {}).update(dict.fromkeys(reads.patterns))
         return {source: tuple(patterns) for source, patterns in wanted.items()}
 

@@ -138,6 +138,15 @@ class Kind(Record, frozen=True, kw_only=True):
         """Return which patterns are looked for, and where; None for none."""
         return None
 
+    def new_start(self) -> Pattern | None:
+        """Return what tells, where it reads, that the program starts anew inside its attempt."""
+        return None
+
+    def looked_for(self) -> Reads | None:
+        """Return all that its detector is told of; None for nothing."""
+        reads, anew = self.reads(), self.new_start()
+        return reads if reads is None or anew is None else Reads(reads.source, (*reads.patterns, anew))
+
     def with_paths(self, change: Callable[[str], str]) -> Kind:
         """Return it with the paths that it names changed: of a file that is read, of a file system."""
         source: Source | None = getattr(self, "source", None)

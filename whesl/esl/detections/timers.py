@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 USUAL_GAP = 5.0  # seconds: what starts, computes or fills its buffer prints nothing for so long
 TIMEOUT_FLOOR = 1.0  # seconds: no output is ever that regular (CASMcode#327)
 PROGRESS_GROUP = "progress"  # the name that an unnamed group of PROGRESS is given
+# What torchrun prints where a worker has failed; it ends all others, and starts all anew or ends itself
+# (torch/distributed/elastic/multiprocessing/api.py).
+RESTARTS = Pattern(
+    text=r"failed \(exitcode: -?\d+\) local_rank: \d+ \(pid: \d+\) of binary", regex=True, captures=()
+)
 
 
 class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
-    """The pattern did not appear for ``timeout`` s; the clock starts ``warmup`` s after the start."""
+    """The pattern did not appear for ``timeout`` s; it starts with the first, or ``warmup`` s after."""
 
     alternatives = ("hang",)
     written = (f'HANG LOG|MATCH "text" {STREAMS} TIMEOUT s; SILENCE TIMEOUT s watches all output',)
@@ -43,7 +48,7 @@ class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
 
     def sentence(self) -> str:
         line = f"line of {wording.of_source(self.source)} that {wording.of_pattern(self.pattern)}"
-        return f"no {line} appears for {wording.of_timer(self.timeout, self.warmup)}"
+        return f"no {line} appears for {wording.of_timer(self.timeout, self.warmup, 'with the first, or ')}"
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
         return f"how long it took between two lines; {wording.of_lines(*last)}" if last is not None else ""
@@ -51,6 +56,9 @@ class HangDetection(Kind, frozen=True, kw_only=True, tag="hang"):
     def reads(self) -> Reads:
         """Return the sign of life."""
         return Reads(self.source, (self.pattern,))
+
+    def new_start(self) -> Pattern | None:
+        return RESTARTS if self.warmup > 0 else None
 
     def captured(self) -> list[frozenset[str]]:
         return [frozenset(self.pattern.captures)]
@@ -142,7 +150,7 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
         lines = (
             f"lines of {wording.of_source(self.source)} that {wording.of_pattern(self.pattern, many=True)}"
         )
-        timer = wording.of_timer(self.timeout, self.warmup)
+        timer = wording.of_timer(self.timeout, self.warmup, "with the first, or ")
         return f"the number {self.capture!r} in {lines} does not rise for {timer}"
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
@@ -150,6 +158,9 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
 
     def reads(self) -> Reads:
         return Reads(self.source, (self.pattern,))
+
+    def new_start(self) -> Pattern | None:
+        return RESTARTS if self.warmup > 0 else None
 
     def captured(self) -> list[frozenset[str]]:
         return [frozenset(self.pattern.captures)]
@@ -171,6 +182,7 @@ class Timer(Detector):
         self.timeout = max(detection.timeout, TIMEOUT_FLOOR)
         self.warmup = max(detection.warmup, 0.0)
         self.reads = detection.reads()
+        self.anew = detection.new_start()
         self.warm = 0.0
         self.left_at: float | None = None  # observed time; None: not armed
         self.last: Evidence | None = None
@@ -186,11 +198,15 @@ class Timer(Detector):
         return self.left_at
 
     def line(self, sources: Sequence[Source], seen: Seen, now: float, observed: float) -> Found:
-        """Put it back, when the line is the sign of life."""
+        """Put it back by the sign of life, which ends the warm-up; a new start begins another one."""
         reads = self.reads
-        looked_for = reads is not None and reads.source in sources and seen.pattern in reads.patterns
-        if looked_for and self.counts(seen.evidence):
+        if reads is None or reads.source not in sources:
+            return ()
+        if seen.pattern == self.anew:
+            self.start(observed)
+        elif seen.pattern in reads.patterns and self.counts(seen.evidence):
             self.last = seen.evidence
+            self.warm = min(self.warm, observed)
             self.alive(observed)
         return ()
 

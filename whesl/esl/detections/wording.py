@@ -13,9 +13,9 @@ _SUBJECTS = {
 }
 
 
-def of_timer(timeout: float, warmup: float) -> str:
-    """Return how long a timer runs."""
-    start = f" (the clock starts {seconds(warmup)} after the job)" if warmup else ""
+def of_timer(timeout: float, warmup: float, first: str = "") -> str:
+    """Return how long a timer runs; ``first``: what starts its clock earlier."""
+    start = f" (the clock starts {first}{seconds(warmup)} after the job)" if warmup else ""
     return f"{seconds(timeout)}{start}"
 
 
