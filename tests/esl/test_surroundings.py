@@ -122,6 +122,22 @@ def test_a_pattern_in_a_traced_command(place: Path, capsys: pytest.CaptureFixtur
     assert check(place, capsys, rule.replace("output", 'file "app.log"'), *options) == []
 
 
+def test_rules_that_end_torchrun_before_it_restarts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "run.sh").write_text("#!/bin/bash\nsrun torchrun --max-restarts=3 train.py\n")
+    options = ("--workflow", place / "run.sh")
+    rule = f'{DETECT}LOG "Traceback (most recent" output\n{RECOVER}JOB JOB.REPLACE'
+    found = check(place, capsys, rule, *options)
+    assert [each["code"] for each in found] == ["ESL089"]
+    assert "up to 3 times" in found[0]["message"]
+    for line in ("torchrun --max-restarts 0 train.py", "# torchrun --max-restarts 3 train.py"):
+        (place / "run.sh").write_text(f"#!/bin/bash\nsrun {line}\n")
+        assert check(place, capsys, rule, *options) == []
+    (place / "run.sh").write_text("#!/bin/bash\nsrun torchrun --nnodes 2 --max_restarts 1 train.py\n")
+    last = f'{DETECT}MATCH "ChildFailedError:$" output\n{RECOVER}JOB JOB.REPLACE'
+    assert [each["code"] for each in check(place, capsys, rule, *options)] == ["ESL089"]
+    assert check(place, capsys, last, *options) == [], "it has given up by then"
+
+
 def test_nodes_without_a_spare(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "run.sh").write_text(SCRIPT)
     rule = f"{DETECT}NODE DOWN\n{RECOVER}JOB NODE.REPLACE"

@@ -22,6 +22,18 @@ from whesl.workflows.port import needs_spares
 # A shell that prints each command before it runs it.
 _TRACED = re.compile(r"^\s*set\s+(?:-\w*x|-o\s+xtrace)|^#!.*\s-\w*x", re.MULTILINE)
 _GLOB = frozenset("*?[")
+# torchrun that starts its workers anew by itself, and what it and they print before it does.
+_TORCHRUN = re.compile(r"^[^#\n]*--max[-_]restarts[= ]+[\"']?([1-9]\d*)", re.MULTILINE)
+_PAIR = "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:537]"
+_WORKERS_LINES = (
+    "elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1 (pid: 15) of binary: python",
+    "[rank0]: Traceback (most recent call last):",
+    f"[rank0]: {_PAIR} Connection closed by peer [::1]:9.",
+    f"[rank0]: {_PAIR} Read error [::1]:9: Connection reset by peer.",
+    "RuntimeError: DataLoader worker (pid 12345) is killed by signal: Killed.",
+    "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+    "[rank3]:[E1218 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: Work",
+)
 _MOST_NAMES = 1000  # of a directory, among which a name like a missing one is looked for
 
 
@@ -58,6 +70,8 @@ class Surroundings:
         self._spares = spares
         self._environment = environment
         traced = commands.split("\n") if _TRACED.search(commands) else []
+        restarting = _TORCHRUN.search(commands)
+        self._restarts = restarting.group(1) if restarting is not None else ""
         self._printed = [f"+ {line.strip()}" for line in traced if not line.lstrip().startswith("#")]
 
     def findings(self) -> list[Diagnostic]:
@@ -101,6 +115,8 @@ class Surroundings:
                 yield from self._file_shared(path, tasks, detection.span)
             if reads is not None and reads.source.stream is not Stream.FILE:
                 yield from self._traced(reads, detection.span)
+            if self._restarts and (alone := detection.one_line()) is not None:
+                yield from self._ends_torchrun(alone, detection.span)
             place = self._expanded(measured[0]) if measured is not None else None
             if measured is not None and place and place.startswith("/") and not os.path.lexists(place):
                 message = f"there is no {place} here: nothing is measured"
@@ -115,6 +131,18 @@ class Surroundings:
                 message = f"the script's shell prints this pattern itself (set -x): {line[:80]!r}"
                 hint = "write what only the fault prints, or leave set -x out"
                 yield self._finding("ESL083", message, hint, span, pattern.text)
+
+    def _ends_torchrun(self, reads: Reads, span: Span) -> Iterator[Diagnostic]:
+        """Find patterns in what is printed before torchrun starts its workers anew by itself."""
+        for pattern in reads.patterns:
+            if any(found_in(pattern, line) for line in _WORKERS_LINES):
+                times = f"{self._restarts} time{'' if self._restarts == '1' else 's'}"
+                message = (
+                    f"torchrun starts its workers anew up to {times} (--max-restarts), and this is printed"
+                    " before: the rule ends the attempt first"
+                )
+                hint = "leave --max-restarts out, or watch for ChildFailedError, torchrun's last word"
+                yield self._finding("ESL089", message, hint, span, pattern.text)
 
     def _file_missing(self, path: str, tasks: Sequence[Task], span: Span) -> Iterator[Diagnostic]:
         place = self._expanded(path)

@@ -105,6 +105,7 @@ CODES: dict[str, str] = {
     "ESL086": "variable that is not defined",
     "ESL087": "unknown class of a cause",
     "ESL088": "what only a new run of the job can be given",
+    "ESL089": "a rule that ends torchrun before it restarts its workers",
     "ESL090": "coupled jobs that never run at once",
 }
 
