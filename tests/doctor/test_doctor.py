@@ -452,6 +452,7 @@ def test_stacks(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     scope = tmp_path / "scope"
     scope.write_text("1\n")
     monkeypatch.setattr(software, "_PTRACE", scope)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     assert only(software.stacks()).state is State.MISSING
     command(place, "gdb", "exit 0")
     assert only(software.stacks()).state is State.WARN

@@ -1,9 +1,13 @@
 """What a hung process was doing, read before it is killed.
 
 For each process: its state, where it sleeps in the kernel, its system call and command line from ``/proc``;
-then the stacks of its threads by ``py-spy`` (Python programs) and ``gdb``, where these are on PATH and this
-user may trace the process. The cheap part is read for all processes first, so that a debugger that hangs
-itself costs its own part only.
+then the stacks of its threads, where this user may trace it. The cheap part is read for all processes first,
+so that a debugger that hangs itself costs its own part only.
+
+Python programs are read by ``py-spy`` (on PATH, or installed beside WHESL), and asked themselves where that
+gives no stack: a program that has called ``faulthandler.register(SIGNAL)`` and has the signal's name in
+``WHESL_STACKS_SIGNAL`` prints its stacks to its own standard error. Other programs are read by ``gdb``.
+Shells and launchers only wait: no debugger is started for them, and none again that has found no frame.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +26,10 @@ DEBUGGER_LIMIT = 5.0  # seconds, for one debugger on one process
 SIZE_LIMIT = 256 * 1024  # characters of the whole text
 PROCESS_LIMIT = 64
 _PART_LIMIT = 32 * 1024  # characters from one file or debugger
+STACKS_SIGNAL = "WHESL_STACKS_SIGNAL"
+_SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "busybox", "env", "sleep", "tee", "time", "timeout"})
+_WAITING = _SHELLS | {"srun", "flux", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prted"}
+_FRAME = {"py-spy": "Thread ", "gdb": "#0 "}  # what a debugger's output has when it has found a frame
 _STATUS = ("Name", "State", "PPid", "Threads", "VmRSS", "SigBlk", "SigIgn")
 
 
@@ -36,8 +45,9 @@ def collect(pids: Sequence[int], *, timeout: float = TOTAL_LIMIT) -> str:
     deadline = time.monotonic() + timeout
     chosen = list(dict.fromkeys(pids))[:PROCESS_LIMIT]
     parts = [_kernel_view(pid) for pid in chosen]
+    vain: set[str] = set()  # debuggers that have found no frame
     for pid in chosen:
-        parts += _debugger_views(pid, deadline)
+        parts += _debugger_view(pid, deadline, vain)
     if len(chosen) < len(set(pids)):
         parts.append(f"{len(set(pids)) - len(chosen)} more processes were not looked at\n")
     text = "\n".join(part for part in parts if part)
@@ -81,18 +91,47 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _debugger_views(pid: int, deadline: float) -> list[str]:
-    views = []
+def _debugger_view(pid: int, deadline: float, vain: set[str]) -> list[str]:
+    """Return the stacks of one process; note in ``vain`` a debugger that has found none."""
     executable = _executable(pid)
-    if executable is None:
+    if executable is None or executable in _WAITING:
         return []
-    if "python" in executable and (spy := shutil.which("py-spy")):
-        views.append(_run([spy, "dump", "--nonblocking", "--pid", str(pid)], pid, deadline))
-    if gdb := shutil.which("gdb"):
-        arguments = ["-nx", "-nh", "-batch", "-ex", "set pagination off", "-ex", "set debuginfod enabled off"]
-        arguments += ["-ex", "thread apply all backtrace 64", "-p", str(pid)]
-        views.append(_run([gdb, *arguments], pid, deadline))
-    return views
+    python = executable.startswith("python")
+    name = "py-spy" if python else "gdb"
+    views = []
+    if name not in vain and (debugger := _found(name)):
+        arguments = ["dump", "--nonblocking", "--pid", str(pid)]
+        if not python:
+            arguments = ["-nx", "-nh", "-batch", "-ex", "set pagination off"]
+            arguments += ["-ex", "set debuginfod enabled off", "-ex", "thread apply all backtrace 64"]
+            arguments += ["-p", str(pid)]
+        view = _run([debugger, *arguments], pid, deadline)
+        views.append(view)
+        if _FRAME[name] in view:
+            return views
+        vain.add(name)
+    return [*views, asked] if python and (asked := _asked(pid)) else views
+
+
+def _found(name: str) -> str | None:
+    """Return where a debugger is: on PATH, or beside the interpreter that runs this."""
+    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+
+
+def _asked(pid: int) -> str:
+    """Ask a process for its stacks by the signal that its environment names, if it handles that."""
+    words = _read(Path(f"/proc/{pid}/environ")).split("\0")
+    name = next((word.partition("=")[2] for word in words if word.startswith(f"{STACKS_SIGNAL}=")), "")
+    number = getattr(signal, f"SIG{name.upper().removeprefix('SIG')}", None)
+    status = _read(Path(f"/proc/{pid}/status"))
+    caught = next((line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:")), "0")
+    if not isinstance(number, signal.Signals) or not int(caught, 16) >> (number - 1) & 1:
+        return ""
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return ""
+    return f"== process {pid} was asked by {number.name}: its stacks are in its standard error\n"
 
 
 def _executable(pid: int) -> str | None:

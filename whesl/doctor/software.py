@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -89,7 +90,8 @@ def installed(package: str) -> str:
 
 def stacks() -> list[Finding]:
     """Look at what reads the stacks of hung programs."""
-    tools = [name for name in ("py-spy", "gdb") if shutil.which(name)]
+    places = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
+    tools = [name for name in ("py-spy", "gdb") if shutil.which(name, path=places)]
     try:
         scope = int(_PTRACE.read_text())
     except (OSError, ValueError):
@@ -98,7 +100,7 @@ def stacks() -> list[Finding]:
         return one(
             State.MISSING,
             "neither py-spy nor gdb is on PATH: of a hung program only the kernel's view is kept",
-            "pip install py-spy",
+            "pip install 'whesl[stacks]'",
         )
     if scope > 0:
         return one(
