@@ -244,4 +244,5 @@ def test_the_short_way(tmp_path: Path) -> None:
         "mpi",
         "nccl",
         "slurm",
+        "torch",
     }

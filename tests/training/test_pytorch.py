@@ -1,0 +1,136 @@
+"""PyTorch itself trains by the example's files on a real Slurm, and goes on after each loss."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.isolator.bench import Bench, bench
+from tests.training.bed import EVERY, EXAMPLE, Training, need_torch, training
+from whesl.testing.free_ports import free_ports
+
+__all__ = ["bench"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.costly, pytest.mark.timeout(400)]
+
+
+@pytest.fixture
+def bed(tmp_path: Path) -> Iterator[Training]:
+    with training(tmp_path) as made:
+        yield made
+
+
+def begin(bed: Training, script: str, steps: int) -> subprocess.Popen[str]:
+    """Start it with two spares, and with a timer of seconds."""
+    rules = bed.place / "rules.esl"
+    rules.write_text(rules.read_text().replace("TIMEOUT 300", "TIMEOUT 20"))
+    bed.environment |= {"STEPS": str(steps)}
+    command = ["whesl", "run", script, "-e", "rules.esl", "--spares", "2", "-y", "--poll", "1"]
+    process = subprocess.Popen(
+        command, cwd=bed.place, env=bed.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    bed.started.append(process)
+    return process
+
+
+def goes_on(bed: Training, ahead: int = 12) -> None:
+    """Wait until it has got that many steps further than ever before."""
+    goal = max(bed.steps(), default=0) + ahead
+    bed.wait(lambda: max(bed.steps(), default=0) >= goal, f"step {goal}", 60)
+
+
+def end(bed: Training, process: subprocess.Popen[str], steps: int) -> list[str]:
+    """Wait for its end, and return what was raised."""
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, output + bed.evidence()
+    done = bed.steps()
+    assert done[-1] == steps, bed.text()
+    assert all(after > before - EVERY for before, after in pairwise(done)), "no more than one checkpoint's"
+    report = json.loads(bed.whesl("report", "--json").stdout)
+    return [row["exception"] for row in report["exceptions"]]
+
+
+LOST = {"TASK_KILLED", "TORCH_RANK_LOST", "TORCHRUN_FAILED"}
+
+
+@pytest.mark.slurm
+def test_srun(bed: Training) -> None:
+    """A killed rank, a stopped first one, a lost node, the lost first node of the job: one after another."""
+    process = begin(bed, "train.sh", 600)
+    goes_on(bed)
+    bed.ranks()[1].send_signal(signal.SIGKILL)
+    goes_on(bed)
+    first = bed.ranks()[0]
+    assert bed.node(first) == "n01"
+    first.send_signal(signal.SIGSTOP)
+    goes_on(bed)
+    nodes = {bed.node(rank) for rank in bed.ranks().values()}
+    assert nodes == {"n02", "n03"}, "another node is the first one now"
+    bed.crash("n03")
+    goes_on(bed)
+    bed.crash("n01")
+    bed.wait(lambda: "RUNNING" not in {job["JobState"] for job in bed.jobs()}, "the job is lost", 120)
+    bed.boot("n01", "n03")
+    raised = end(bed, process, 600)
+    assert raised[0] in LOST
+    assert raised[1:] == ["STANDS_STILL", "NODE_FAIL"]
+
+
+@pytest.mark.slurm
+def test_torchrun(bed: Training) -> None:
+    """A killed rank, torchrun itself killed on a node, a lost node: one after another."""
+    script = bed.place / "torchrun.sh"
+    script.write_text(script.read_text().replace("--nproc-per-node 4", "--nproc-per-node 1"))
+    process = begin(bed, "torchrun.sh", 60)
+    goes_on(bed)
+    bed.ranks()[1].send_signal(signal.SIGKILL)
+    goes_on(bed)
+    torchrun = bed.ranks()[1].parent()
+    assert torchrun is not None
+    torchrun.send_signal(signal.SIGKILL)
+    goes_on(bed)
+    bed.crash("n02")
+    raised = end(bed, process, 60)
+    assert len(raised) == 3
+    assert set(raised[:2]) <= LOST
+    assert raised[2] == "NODE_FAIL"
+
+
+def on_one_host(bench: Bench, *before: str, **variables: str) -> tuple[int, str]:
+    """Train with two ranks of torchrun on this host; return the exit status and what was printed."""
+    (port,), claims = free_ports(1)
+    for claim in claims:
+        claim.close()
+    bench.environment |= {"OMP_NUM_THREADS": "1", "STEPS": "20", **variables}
+    torchrun = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", str(port))
+    command = (*before, need_torch(), *torchrun, str(EXAMPLE / "train.py"))
+    out = bench.place / "out"
+    with out.open("ab") as stdout:
+        running = bench.exec(
+            *command, options=("-e", str(EXAMPLE / "rules.esl")), stdout=stdout, stderr=stdout
+        )
+    return running.wait(300), out.read_text()
+
+
+def test_a_loss_that_is_nan_does_not_restart_for_ever(bench: Bench) -> None:
+    code, out = on_one_host(bench, RATE="1e30")
+    assert code != 0
+    assert [raised["exception"] for raised in bench.raised()] == ["TORCH_NAN", "TORCH_NAN"], out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts another /dev/shm")
+def test_a_full_dev_shm_is_trained_around(bench: Bench) -> None:
+    small = 'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$@"'
+    before = ("unshare", "--mount", "sh", "-c", small, "sh")
+    code, out = on_one_host(bench, *before, LOADERS="2", BATCH="1024")
+    assert code == 0, out
+    assert [raised["exception"] for raised in bench.raised()] == ["TORCH_SHARED_MEMORY"], out
+    assert "step 20 " in out
