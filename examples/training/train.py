@@ -50,10 +50,12 @@ def main() -> None:
             optimizer.step()
             if rank == 0:
                 print(f"step {step} loss {loss.item():.4f}", flush=True)
-                if step % EVERY == 0:
-                    new = CHECKPOINT.with_suffix(".new")
-                    torch.save({"model": model.module.state_dict(), "step": step}, new)
-                    new.replace(CHECKPOINT)  # whole, or the one before
+            if not loss.isfinite():  # before it comes into a checkpoint
+                raise FloatingPointError("the loss is not finite")
+            if rank == 0 and step % EVERY == 0:
+                new = CHECKPOINT.with_suffix(".new")
+                torch.save({"model": model.module.state_dict(), "step": step}, new)
+                new.replace(CHECKPOINT)  # whole, or the one before
             if step >= STEPS:
                 break
     dist.destroy_process_group()

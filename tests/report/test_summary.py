@@ -307,7 +307,7 @@ def test_a_job_that_ran_again_keeps_what_was_raised_before() -> None:
 
 def test_a_job_that_counts_its_attempts_on_has_made_each_of_them_once() -> None:
     """A job that ran again for its lost batch host made attempts 4 and 5, and nine were reported."""
-    again = [
+    again: Records = [
         ("begun", 40.0, {"claim": "17.1", "job_id": "17"}),
         ("attempt", 41.0, {"attempt": 3, "nodes": ["n02"]}),
         ("launched", 42.0, {"attempt": 3, "pid": 9}),

@@ -93,9 +93,11 @@ def test_torchrun(bed: Training) -> None:
     goes_on(bed)
     bed.ranks()[1].send_signal(signal.SIGKILL)
     goes_on(bed)
-    torchrun = bed.ranks()[1].parent()
+    rank = bed.ranks()[1]
+    torchrun = rank.parent()
     assert torchrun is not None
     torchrun.send_signal(signal.SIGKILL)
+    bed.wait(lambda: not rank.is_running(), "its rank has been ended, too", 60)  # it trains on at first
     goes_on(bed)
     bed.crash("n02")
     raised = end(bed, process, 60)
@@ -123,13 +125,14 @@ def on_one_host(bench: Bench, *before: str, **variables: str) -> tuple[int, str]
 def test_a_loss_that_is_nan_does_not_restart_for_ever(bench: Bench) -> None:
     code, out = on_one_host(bench, RATE="1e30")
     assert code != 0
-    assert [raised["exception"] for raised in bench.raised()] == ["TORCH_NAN", "TORCH_NAN"], out
+    assert [raised["exception"] for raised in bench.raised()] == ["TORCH_NAN"] * 3, out
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts another /dev/shm")
-def test_a_full_dev_shm_is_trained_around(bench: Bench) -> None:
-    small = 'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$@"'
-    before = ("unshare", "--mount", "sh", "-c", small, "sh")
+@pytest.mark.parametrize("size", ["64k", "256k"])  # too small for locks, for tensors
+def test_a_full_dev_shm_is_trained_around(bench: Bench, size: str) -> None:
+    mount = f'mount -t tmpfs -o size={size} tmpfs /dev/shm && exec "$@"'
+    before = ("unshare", "--mount", "sh", "-c", mount, "sh")
     code, out = on_one_host(bench, *before, LOADERS="2", BATCH="1024")
     assert code == 0, out
     assert [raised["exception"] for raised in bench.raised()] == ["TORCH_SHARED_MEMORY"], out
