@@ -72,21 +72,27 @@ man: $(VENV)/.dev ## write the manual pages from the commands' own help
 check: style ## style, types, and the tests that need no cluster and are quick
 	@$(MAKE) --no-print-directory -j2 types tests-quick
 
-test: style ## style, types, and every test; installs and starts a real Slurm where it is root
-	@$(MAKE) --no-print-directory -j2 types tests-all
+test: style ## style, types, and the tests; installs and starts a real Slurm where it is root
+	@$(MAKE) --no-print-directory -j2 types tests-main
 
-.PHONY: tests-quick tests-all bytecode packages
+test-all: style ## as test, with each test in every setting, and all loops compiled
+	@WHESL_COMPILE_ALL=1 $(MAKE) --no-print-directory -j2 types tests-all
+
+.PHONY: tests-quick tests-main tests-all bytecode packages
 # Once, beside the type checks: else each process would compile all tests.
 bytecode: $(VENV)/.dev
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null || true # what is wrong is told by the run itself
 
 tests-quick: bytecode
-	$(PYTEST) -m "not slurm and not flux and not cluster and not slow and not costly and not compiled" $(PYTEST_ARGS)
+	$(PYTEST) -m "not variant and not slurm and not flux and not cluster and not slow and not costly and not compiled" $(PYTEST_ARGS)
 
 # At once: each test would install what it lacks, and the others wait. What cannot be installed is told by the tests.
 packages: $(VENV)/.dev
 	@[ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 	  $(BIN)/python -c 'from whesl.testing.install_slurm import PACKAGES, install; install(tuple(PACKAGES))' || true
+
+tests-main: bytecode packages
+	$(PYTEST) -m "not variant" $(PYTEST_ARGS)
 
 tests-all: bytecode packages
 	$(PYTEST) $(PYTEST_ARGS)

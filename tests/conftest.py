@@ -20,7 +20,7 @@ from hypothesis import settings
 from tests import environments, limits
 from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
-from whesl.predict import compile_choice
+from whesl.predict import compile_choice, numba_jit
 from whesl.testing import fluxbed
 from whesl.testing.install_slurm import SlurmBedError, install, prefix, search_path
 from whesl.testing.nfsbed import NfsBed
@@ -60,6 +60,14 @@ COMPILED = {
     "tests/experiments/": "clusters",
     "tests/cli/test_lab_": "clusters",
 }
+# Whose loops take two minutes of a processor to compile, and their tests a fifth of it in plain Python.
+# Each is called by the experiments of its own room alone; WHESL_COMPILE_ALL has them compiled, too.
+PLAIN = (
+    "whesl.placement.torus.",
+    *(f"whesl.placement.multicluster.{name}" for name in ("conservative", "fcfs", "profile", "schedule")),
+    "whesl.experiments.torus.",
+    "whesl.experiments.grid.",
+)
 # Modules whose tests call some small compiled functions, which are the same in all of a group.
 SHARED = {
     "tests/lab/readers/test_swf": "logs",
@@ -88,9 +96,21 @@ def pytest_configure() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     limits.stretch()
+    if not os.environ.get("WHESL_COMPILE_ALL"):
+        leave_plain()
     # How long an example takes says how busy the machine is.
     settings.register_profile("whesl", deadline=None)
     settings.load_profile("whesl")
+
+
+def leave_plain() -> None:
+    """Have the functions of some modules run as plain Python, which those of all others may not call."""
+    compiled = numba_jit.jit
+
+    def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+        return function if function.__module__.startswith(PLAIN) else compiled(function)
+
+    numba_jit.jit = jit  # type: ignore[assignment] # it takes the same functions, and returns the same
 
 
 @pytest.hookimpl(tryfirst=True)

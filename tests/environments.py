@@ -46,15 +46,27 @@ def _made(kind: str, packages: tuple[str, ...]) -> Path:
         if whole.exists():
             return place
         shutil.rmtree(place, ignore_errors=True)
-        # Bytecode is made of what is imported, and kept.
-        install = ["install", "-q", "--disable-pip-version-check", "--no-compile"]
-        if kind == "directory":
-            _run("-m", "pip", *install, "--target", str(place), *packages)
-        else:
+        if kind == "environment":
             _run("-m", "venv", "--without-pip", str(place))
-            _run("-m", "pip", "--python", str(place / "bin" / "python"), *install, *packages)
+        _install(kind, place, packages)
         whole.touch()
     return place
+
+
+def _install(kind: str, place: Path, packages: tuple[str, ...]) -> None:
+    """Install by uv in a fifth of pip's time; by pip where uv cannot be had, or reaches no index.
+
+    uv reads no pip.conf. Bytecode is made of what is imported, and kept.
+    """
+    interpreter = ("--python", str(place / "bin" / "python"))
+    where = ("--target", str(place)) if kind == "directory" else interpreter
+    try:
+        _run("-m", "uv", "pip", "install", "--no-cache", *where, *packages)
+    except subprocess.CalledProcessError:
+        install = ("install", "-q", "--disable-pip-version-check", "--no-compile")
+        # pip takes the interpreter before its command, and the directory after it.
+        words = (*install, *where) if kind == "directory" else (*where, *install)
+        _run("-m", "pip", *words, *packages)
 
 
 def _run(*words: str) -> None:

@@ -21,7 +21,7 @@ def test_every_task_is_done_once_or_fails_visibly(tmp_path: Path, capsys: pytest
     said: list[str] = []
     # A home that fails or stalls makes each step wait: the test below has that, and minutes for it.
     kinds = tuple(kind for kind in KINDS if kind not in OF_HOMES)
-    options = chaos.Options(seed=7, minutes=0.5, nodes=6, tasks=8, cycles=24, grace=240, kinds=kinds)
+    options = chaos.Options(seed=7, minutes=0.4, nodes=6, tasks=6, cycles=20, grace=240, kinds=kinds)
     outcome = chaos.play(options, said.append)
     show(outcome)
     assert not outcome.verdict.wrong, "\n".join((capsys.readouterr().out, *said))
@@ -40,7 +40,7 @@ def test_a_home_that_fails_and_stalls_costs_no_task(capsys: pytest.CaptureFixtur
     need_nfs()
     said: list[str] = []
     options = chaos.Options(
-        seed=5, minutes=0.7, nodes=5, tasks=6, cycles=20, every=3.0, grace=240, kinds=OF_HOMES
+        seed=5, minutes=0.5, nodes=5, tasks=4, cycles=16, every=3.0, grace=240, kinds=OF_HOMES
     )
     outcome = chaos.play(options, said.append)
     show(outcome)

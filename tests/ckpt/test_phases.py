@@ -281,7 +281,9 @@ def test_a_node_is_moved_by_the_site_s_command_where_its_lead_covers_that(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("phase", ["agreeing", "first", "second", "sealing"])
+@pytest.mark.parametrize(
+    "phase", ["agreeing", pytest.param("first", marks=pytest.mark.variant), "second", "sealing"]
+)
 def test_the_coordinator_is_killed_in_each_phase(nodes: Nodes, phase: str) -> None:
     nodes.hold(0, 1, 2)
     if phase == "agreeing":

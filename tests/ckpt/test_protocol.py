@@ -84,7 +84,11 @@ def budget(**changes: Any) -> Budget:
         (2, budget(leads=(FAR,), requests=1, ends=2), settings(), 2_000),
         (2, budget(leads=(FAR,), ends=1, restarts=1), settings(), 2_000),
         pytest.param(
-            3, budget(losses=1, leads=(FAR,), requests=1), settings(), 10_000, marks=pytest.mark.costly
+            3,
+            budget(losses=1, leads=(FAR,), requests=1),
+            settings(),
+            10_000,
+            marks=[pytest.mark.costly, pytest.mark.variant],
         ),
     ],
 )
@@ -124,8 +128,8 @@ def _walk(seed: int) -> int:
 
 @pytest.mark.costly
 def test_large_jobs_by_chance() -> None:
-    whole = sum(_walk(seed) for seed in range(40))
-    assert whole > 10
+    whole = sum(_walk(seed) for seed in range(20))
+    assert whole > 5
 
 
 def _healthy_first(self: Any) -> list[tuple[str, Any]]:

@@ -28,8 +28,19 @@ Maker = Callable[..., NfsBed]
 WHESL = str(Path(sys.executable).with_name("whesl"))
 RATES = pytest.mark.parametrize(
     ("error", "rate"),
-    [(errno.EIO, 0.01), (errno.EIO, 0.05), (errno.ESTALE, 0.01), (errno.ESTALE, 0.05)],
-    ids=["EIO 1 %", "EIO 5 %", "ESTALE 1 %", "ESTALE 5 %"],
+    [
+        pytest.param(errno.EIO, 0.01, id="EIO 1 %", marks=pytest.mark.variant),
+        pytest.param(errno.EIO, 0.05, id="EIO 5 %"),
+        pytest.param(errno.ESTALE, 0.01, id="ESTALE 1 %"),
+        pytest.param(errno.ESTALE, 0.05, id="ESTALE 5 %", marks=pytest.mark.variant),
+    ],
+)
+ERRORS = pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(errno.EIO, id="EIO", marks=pytest.mark.variant),
+        pytest.param(errno.ESTALE, id="ESTALE"),
+    ],
 )
 RULES = """\
 DECLARE ENTITY JOB
@@ -110,7 +121,7 @@ def test_a_task_ends_with_its_own_status(nfs_bed: Maker, tmp_path: Path, error: 
 
 
 @pytest.mark.slurm
-@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+@ERRORS
 def test_jobs_of_slurm_end_with_their_own_status(
     nfs_bed: Maker, slurm_bed: Callable[..., SlurmBed], tmp_path: Path, error: int
 ) -> None:
@@ -148,7 +159,7 @@ def test_jobs_of_slurm_end_with_their_own_status(
     no_traceback(tmp_path, nfs.at("n01"))
 
 
-@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+@ERRORS
 @pytest.mark.parametrize("below", ["tasks", "coordinator"])
 def test_a_workflow_on_the_embedded_cluster_is_done(
     nfs_bed: Maker, tmp_path: Path, below: str, error: int
@@ -195,7 +206,14 @@ def test_a_workflow_on_the_embedded_cluster_is_done(
     no_traceback(home)
 
 
-@pytest.mark.parametrize("first", ["#!/bin/bash", "#!/usr/bin/env bash", "#!/bin/bash -e"])
+@pytest.mark.parametrize(
+    "first",
+    [
+        "#!/bin/bash",
+        pytest.param("#!/usr/bin/env bash", marks=pytest.mark.variant),
+        pytest.param("#!/bin/bash -e", marks=pytest.mark.variant),
+    ],
+)
 def test_a_script_that_cannot_be_read_is_no_success(nfs_bed: Maker, tmp_path: Path, first: str) -> None:
     """bash took an error for the end of its script: a task was completed that never ran."""
     bed = nfs_bed("login", attributes=0.0, absences=0.0)

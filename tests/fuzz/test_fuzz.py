@@ -88,7 +88,7 @@ def test_what_coverage_finds(tmp_path: Path, name: str, fuzzer: Fuzzer) -> None:
     """A little; ``make fuzz`` is for longer, and for other inputs."""
     place = tmp_path / name
     place.mkdir()
-    status, runs, told = fuzzer.run(name, SECONDS, place, tmp_path, INPUTS.get(name, 2000))
+    status, runs, told = fuzzer.run(name, SECONDS, place, tmp_path, INPUTS.get(name, 700))
     assert status == 0 and runs, told
 
 

@@ -93,7 +93,7 @@ def ends_well(made: Protected) -> None:
     assert not {"raised", "node", "lease-ended"} & set(made.kinds())
 
 
-@pytest.mark.parametrize("also", ["", "killed"])
+@pytest.mark.parametrize("also", [pytest.param("", marks=pytest.mark.variant), "killed"])
 def test_a_stall_of_the_home_s_file_system_ends_nothing(
     also: str, nfs_bed: Callable[..., NfsBed], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_stopped_isolator_ends_nothing(slurm_bed: Callable[..., SlurmBed], tmp
     ends_well(made)
 
 
-@pytest.mark.parametrize("signum", [signal.SIGSTOP, signal.SIGKILL])
+@pytest.mark.parametrize("signum", [signal.SIGSTOP, pytest.param(signal.SIGKILL, marks=pytest.mark.variant)])
 def test_with_everything_of_ours_stopped_or_dead_on_its_node_that_node_still_answers(
     signum: signal.Signals, slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
@@ -150,7 +150,7 @@ def test_an_isolator_killed_again_and_again_ends_nothing(
     ends_well(made)
 
 
-@pytest.mark.parametrize("also", ["", "stalled", "killed"])
+@pytest.mark.parametrize("also", [pytest.param("", marks=pytest.mark.variant), "stalled", "killed"])
 def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
     also: str, nfs_bed: Callable[..., NfsBed], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:
@@ -190,7 +190,9 @@ def test_a_node_cut_off_is_still_fenced_and_its_agent_says_so(
         assert ended["node"] == "n02" and "had answered" in ended["reason"]
 
 
-@pytest.mark.parametrize(("rounds", "options"), [(1, ()), (3, ()), (1, OPTIONS)])
+@pytest.mark.parametrize(
+    ("rounds", "options"), [pytest.param(1, (), marks=pytest.mark.variant), (3, ()), (1, OPTIONS)]
+)
 def test_a_suspended_job_goes_on_when_it_is_resumed(
     rounds: int, options: tuple[str, ...], slurm_bed: Callable[..., SlurmBed], tmp_path: Path
 ) -> None:

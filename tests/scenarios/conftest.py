@@ -15,7 +15,22 @@ import pytest
 from tests.conftest import need_flux, need_slurm
 from tests.scenarios.bed import Bed, flux_bed, local_bed, slurm_bed
 
+HERE = Path(__file__).parent
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount", "--")
+
+
+# Scenarios whose recovery is the same on each resource manager, but for what its adapter's own tests hold.
+ALIKE = ("test_daemons", "test_patterns", "test_raise", "test_licences", "test_predictions")
+ALIKE_TOO = ("test_2_", "test_1_the_study", "test_4_", "test_9_")  # of other modules
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave those on the embedded cluster to ``make test-all`` where a real Slurm can be started."""
+    for item in items if os.geteuid() == 0 else ():
+        alike = item.path.stem in ALIKE or item.name.startswith(ALIKE_TOO)
+        callspec = getattr(item, "callspec", None)
+        if item.path.parent == HERE and alike and callspec and callspec.params.get("bed") == "local":
+            item.add_marker(pytest.mark.variant)
 
 
 @pytest.fixture

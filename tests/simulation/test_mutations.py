@@ -53,11 +53,23 @@ LAST_FOUND = {
     "patience_forgotten": 682,
     "last_lines_not_judged": 0,
 }
+# Found by a world that goes round and round until its last second: 40 s of a processor.
+ENDLESS = {"silence_forgotten_by_a_restart"}
 
 
 @pytest.mark.costly
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        pytest.param(
+            mutation,
+            id=mutation.__name__,
+            marks=[pytest.mark.variant] if mutation.__name__ in ENDLESS else [],
+        )
+        for mutation in MUTATIONS
+    ],
+)
 def test_a_deliberate_fault_is_found(mutation: Mutation) -> None:
     with mutation():
         for seed in (LAST_FOUND.get(mutation.__name__, 0), *range(SEEDS)):
