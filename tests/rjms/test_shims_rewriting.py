@@ -189,6 +189,9 @@ def test_untouched(line: str, environ: dict[str, str]) -> None:
         ("--export=ALL,B=2 a", {}, None),
         ("a", {"SLURM_EXPORT_ENV": "NONE"}, "--export=WHESL_ATTEMPT_TOKEN"),
         ("a", {"SLURM_EXPORT_ENV": "ALL"}, None),
+        # srun reads this one last; a step without its token was not found when it was to be ended.
+        ("a", {"SLURM_EXPORT_ENV": "ALL", "SRUN_EXPORT_ENV": "NONE"}, "--export=WHESL_ATTEMPT_TOKEN"),
+        ("a", {"SLURM_EXPORT_ENV": "NONE", "SRUN_EXPORT_ENV": "ALL"}, None),
         ("a", {}, None),
     ],
 )

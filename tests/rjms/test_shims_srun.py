@@ -115,6 +115,7 @@ VARIABLES = {
     "SLURM_NNODES": st.sampled_from(["1", "2", "3", "x", ""]),
     "SLURM_JOB_NUM_NODES": st.sampled_from(["1", "2", ""]),
     "SLURM_NTASKS": st.sampled_from(["1", "2", "8", "many"]),
+    "SRUN_EXPORT_ENV": st.sampled_from(["ALL", "NONE", "ALL,A"]),
     "SLURM_EXPORT_ENV": st.sampled_from(["ALL", "NONE", "ALL,A", "A", ""]),
     "SLURM_HET_SIZE": st.just("2"),
     "SLURM_MEM_PER_CPU": st.sampled_from(["100", ""]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 from tests.conftest import need_slurm
 from whesl.rjms.shims.options import Table, parse, parse_srun
 from whesl.rjms.slurm.option_tables import JOB, LATER_JOB, LATER_SBATCH, LATER_SRUN, SBATCH, SRUN
+from whesl.testing.install_slurm import prefix
+from whesl.workflows.submit.sbatch_options import parse_variables
 
 TABLES = {
     "sbatch": Table(JOB + SBATCH, later=LATER_JOB + LATER_SBATCH),
@@ -61,6 +64,28 @@ def test_an_option_of_srun_takes_its_own_words_alone(words: str, name: str, valu
     line = parse_srun(words.split())
     assert [(option.name, option.value) for option in line.options] == [(name, value)]
     assert line.rest == ("app",)
+
+
+def test_a_variable_of_sbatch_stands_for_its_option() -> None:
+    given = {"SBATCH_TIMELIMIT": "5", "SBATCH_NO_REQUEUE": "", "SBATCH_BATCH_X": "1", "SLURM_NTASKS": "2"}
+    assert parse_variables(given) == (("no-requeue", ""), ("time", "5"))
+
+
+@pytest.mark.slurm
+def test_the_installed_sbatch_has_no_variable_that_is_not_known() -> None:
+    need_slurm()
+    own = prefix()
+    pages = [Path(own or "/usr", f"share/man/man1/sbatch.1{end}") for end in ("", ".gz")]
+    page = next((path for path in pages if path.exists()), None)
+    if page is None:
+        pytest.skip("its page is not installed")
+    text = (gzip.decompress if page.suffix == ".gz" else bytes)(page.read_bytes()).decode()
+    _, _, inputs = text.partition('.SH "INPUT ENVIRONMENT VARIABLES"')
+    inputs, _, _ = inputs.partition("\n.SH ")
+    found = re.findall(r"^\\fB(SBATCH_\w+)", inputs, re.MULTILINE)
+    assert len(found) > 40
+    known = [name for name in found if parse_variables({name: "1"})]
+    assert set(found) - set(known) <= {"SBATCH_WAIT4SWITCH"}, "it is the second half of an option"
 
 
 @pytest.mark.slurm

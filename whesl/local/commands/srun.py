@@ -24,6 +24,7 @@ VARIABLES = {
     "SLURM_CPUS_PER_TASK": "cpus-per-task",
     "SLURM_DISTRIBUTION": "distribution",
     "SLURM_EXPORT_ENV": "export",
+    "SRUN_EXPORT_ENV": "export",
     "SLURM_JOB_NUM_NODES": "nodes",
     "SLURM_NNODES": "nodes",
     "SLURM_KILL_BAD_EXIT": "kill-on-bad-exit",
@@ -36,6 +37,9 @@ VARIABLES = {
     "SLURM_STDERRMODE": "error",
     "SLURM_STDINMODE": "input",
     "SLURM_STDOUTMODE": "output",
+    "SRUN_ERROR": "error",
+    "SRUN_INPUT": "input",
+    "SRUN_OUTPUT": "output",
     "SLURM_UNBUFFEREDIO": "unbuffered",
 }
 OUTSIDE = {

@@ -223,7 +223,7 @@ def _export(line: Line, environ: Mapping[str, str]) -> str | None:
     """
     given = line.value("export")
     if given is None:
-        given = environ.get("SLURM_EXPORT_ENV")
+        given = environ.get("SRUN_EXPORT_ENV", environ.get("SLURM_EXPORT_ENV"))
     if given is None or TOKEN not in environ:
         return None
     names = given.split(",")

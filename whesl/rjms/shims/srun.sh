@@ -15,7 +15,7 @@ slow() {
 
 # The caller's facts: launcher_rewriting.py and nodes.py have the meaning of each.
 case ${WHESL_NODELIST-} in '' | ,* | *, | *,,* | *[!A-Za-z0-9._,-]*) slow "$@" ;; esac
-case ${SLURM_EXPORT_ENV-ALL} in ALL | ALL,*) ;; *) slow "$@" ;; esac
+case ${SRUN_EXPORT_ENV-${SLURM_EXPORT_ENV-ALL}} in ALL | ALL,*) ;; *) slow "$@" ;; esac
 whesl_overlap=
 case ${WHESL_SWAPPED-} in '{}') ;; '{"'*'"}') whesl_overlap=--overlap ;; *) slow "$@" ;; esac
 [ -z "${WHESL_LOST_NODES-}" ] || whesl_overlap=--overlap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -41,13 +42,8 @@ def main(directory: str, arguments: Sequence[str]) -> int:
     if real is None:
         print("sbatch: command not found (looked on PATH behind WHESL's own)", file=sys.stderr)  # noqa: T201 - it stands in for a command
         return 127
-    call = parse_call(arguments)
     try:
-        script = Path(call.script)
-        text = os.fsdecode(file_retry.retried(script.read_bytes)) if call.script else ""
-        wrapped = script_wrapping.read_wrapped(text, call.script) if text else None
-    except OSError:
-        wrapped = None
+        call, text, wrapped = read(arguments)
     except UsageError as error:
         print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
         return 1
@@ -62,6 +58,23 @@ def main(directory: str, arguments: Sequence[str]) -> int:
         return 1
     print(job if call.last("parsable") is not None else f"Submitted batch job {job}")  # noqa: T201 - as above
     return 0
+
+
+def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedScript | None]:
+    """Return the call, and the text of its script and what that says of itself where it is a wrapped one.
+
+    Whether an option that no release has takes the next word is seen by where the script is then. Raises
+    UsageError for a script that was wrapped and changed.
+    """
+    for valued in (True, False):
+        call = parse_call(arguments, valued=valued)
+        text, wrapped = "", None
+        with contextlib.suppress(OSError):
+            text = os.fsdecode(file_retry.retried(Path(call.script).read_bytes)) if call.script else ""
+            wrapped = script_wrapping.read_wrapped(text, call.script) if text else None
+        if wrapped is not None or not call.guessed:
+            break
+    return call, text, wrapped
 
 
 def _without(environment: Mapping[str, str], directory: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from whesl.rjms.granted_spares_and_requeue import NO, NOTHING, YES
 from whesl.workflows.script_wrapping import WrappedScript
-from whesl.workflows.submit.sbatch_options import SEPARATORS, Call, parse_header
+from whesl.workflows.submit.sbatch_options import SEPARATORS, Call, parse_header, parse_variables
 
 
 class Rewritten(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,9 +68,9 @@ def rewrite(
     said = "" if wrapped.observe else _requeue_said(call, script_text, environment or {})
     if said == NOTHING:
         words.append("--requeue")
-    if said == NOTHING and _keeps_output(asked, environment or {}, exists):
+    if said == NOTHING and _keeps_output(asked, exists):
         words.append("--open-mode=append")
-    notices: list[str] = []
+    notices = [f"whesl: {wrapped.task}: passed on, but not known: sbatch {word}" for word in call.guessed]
     if avoid:
         words.append(f"--exclude={','.join(filter(None, (asked.get('exclude', ''), *avoid)))}")
     count = wrapped.spares if spares else 0
@@ -108,23 +108,20 @@ def original_comment(call: Call, script_text: str) -> str:
 
 def _requeue_said(call: Call, script_text: str, environment: Mapping[str, str]) -> str:
     """Return what the user has said last of running the job again, in the order in which sbatch reads it."""
-    variables = [name for name in ("NO_REQUEUE", "REQUEUE") if f"SBATCH_{name}" in environment]
     words = [
         *(name for name, _ in parse_header(script_text)),
-        *(name.lower().replace("_", "-") for name in variables),
+        *(name for name, _ in parse_variables(environment)),
         *(name for name, _ in call.options),
     ]
     return next((word for word in reversed(words) if word in (YES, NO)), NOTHING)
 
 
-def _keeps_output(
-    asked: Mapping[str, str], environment: Mapping[str, str], exists: Callable[[str], bool]
-) -> bool:
+def _keeps_output(asked: Mapping[str, str], exists: Callable[[str], bool]) -> bool:
     """Whether the job's output may be appended to: the user has not chosen, and its files are new.
 
     A file with the job's id in its name is new, as is the default's; another pattern may mean an old one.
     """
-    if "open-mode" in asked or environment.get("SBATCH_OPEN_MODE"):
+    if "open-mode" in asked:
         return False
     names = [asked[name] for name in ("output", "error") if asked.get(name)]
     return all(
@@ -137,9 +134,8 @@ def _keeps_output(
 def _effective(call: Call, script_text: str, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the options that matter here with the values that sbatch would use."""
     asked = {name: value or "" for name, value in parse_header(script_text)}
-    # sbatch has input variables for few of these; SLURM_NTASKS and the like are outputs only.
-    if environment.get("SBATCH_GPUS"):
-        asked["gpus"] = environment["SBATCH_GPUS"]
+    # sbatch has variables for few of these; SLURM_NTASKS and the like are outputs only.
+    asked.update(parse_variables(environment))
     asked.update({name: value or "" for name, value in call.options})
     return asked
 
