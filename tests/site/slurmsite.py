@@ -15,6 +15,7 @@ import msgspec
 
 from tests.waiting import until
 from whesl.model.evidence import PredictedFailure
+from whesl.rjms.slurm.states import UNDRAINED
 from whesl.site.slurm.placement_service import STATUS, Status
 from whesl.testing.slurmbed import SlurmBed
 
@@ -93,11 +94,19 @@ class Site:
         state, weight, features, reason, *_ = text.split("|")
         return {"state": state.strip(), "weight": weight, "features": features, "reason": reason}
 
-    def untouched(self, *nodes: str) -> bool:
-        """Return whether nodes are as slurm.conf has them."""
-        clean = {"weight": "1", "features": "(null)", "reason": "none"}
-        found = [self.node(node) for node in nodes]
-        return all(clean.items() <= node.items() and "drain" not in node["state"] for node in found)
+    def await_untouched(self, *nodes: str) -> None:
+        """Wait until nodes are as slurm.conf has them.
+
+        Slurm 24.05 and 25.11 keep the reason of a drain that was taken back: they show the last one for
+        whatever drains the node next, which the service must not take for its own drain.
+        """
+        clean = {"weight": "1", "features": "(null)"}
+
+        def untouched(node: dict[str, str]) -> bool:
+            said = node["reason"] in ("none", UNDRAINED)
+            return clean.items() <= node.items() and said and "drain" not in node["state"]
+
+        self.until(lambda: all(untouched(self.node(name)) for name in nodes), f"{nodes} untouched")
 
     def wait(self, node: str, **fields: str) -> None:
         """Wait until a node's fields hold these texts."""

@@ -80,7 +80,7 @@ def test_operators_remove_lists_and_administrators_change_nodes(site: Site, tmp_
             site.until(lambda: not shown(site, job)["excluded"], "the operator's service removed a list")
             site.until(lambda: "n03" in site.status().problem, "it says what it could not do")
             assert "Invalid user id" in site.log()
-            assert site.untouched("n03")
+            site.await_untouched("n03")
             # What Slurm has refused is not counted as changed.
             told = site.status()
             assert [one for one in told.held if one[0] == "n03"] == []
@@ -91,7 +91,7 @@ def test_operators_remove_lists_and_administrators_change_nodes(site: Site, tmp_
             site.wait("n03", weight="3001", features="whesl_at_risk")
             site.until(lambda: not site.status().refused, "nothing is refused any more")
             assert site.status().figures["weight made"] == 1
-        assert site.untouched("n03")
+        site.await_untouched("n03")
     finally:
         site.environment["PATH"] = site.environment["PATH"].partition(":")[2]
 

@@ -149,7 +149,7 @@ def test_it_acts_is_killed_goes_on_and_leaves_nothing(site: Site) -> None:
                 "features": "(null)",
                 "reason": "disk",
             }
-    assert site.untouched("n01", "n02", "n03", "n04", "n06")
+    site.await_untouched("n01", "n02", "n03", "n04", "n06")
     assert site.node("n05")["reason"] == "disk"
 
 
@@ -164,7 +164,7 @@ def test_what_a_killed_service_left_is_undone_by_hand(site: Site) -> None:
         service.wait()
         result = site.whesl("undo", "--dir", str(site.directory))
         assert result.returncode == 0, result.stderr
-        assert site.untouched("n02")
+        site.await_untouched("n02")
         assert site.status().leaving
 
 
@@ -173,7 +173,7 @@ def test_observing_changes_nothing_and_says_what_it_would(site: Site) -> None:
     site.predict("n02")
     with site.service("--share", "0.34"):
         site.until(site.would, "it says what it would do")
-        assert site.untouched(*site.bed.nodes)
+        site.await_untouched(*site.bed.nodes)
         assert site.whesl("status", "--dir", str(site.directory)).returncode == 0
         shown = site.whesl("table", "--dir", str(site.directory))
         assert "n02" in shown.stdout
@@ -223,7 +223,7 @@ def test_nodes_that_are_alike_are_left_alone_and_so_are_jobs(site: Site) -> None
         status = site.status()
         assert (status.at_risk, status.held, status.problem) == (0, (), "")
         assert status.source == "survival(exponential)" and status.nodes == 6
-        assert site.untouched(*site.bed.nodes)
+        site.await_untouched(*site.bed.nodes)
         assert site.bed.job(job, "%x").strip() == ""
         assert "0 of 6 nodes" in site.whesl("table", "--dir", str(site.directory)).stdout
     site.bed.run("scancel", job)
@@ -240,4 +240,4 @@ def test_a_job_of_the_whole_machine_does_not_wait_for_a_drain(site: Site) -> Non
         site.bed.wait_job(job, "COMPLETED")
         site.wait("n02", state="drain")  # the job that is held does not count
         site.bed.run("scancel", held)
-    assert site.untouched("n02")
+    site.await_untouched("n02")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from whesl.model.errors import CouldNotObserveError
+from whesl.rjms.slurm.command import SlurmCommands
 from whesl.rjms.slurm.releases import Ability, controller_release, release
+from whesl.rjms.slurm.scheduler import SlurmScheduler
+from whesl.rjms.slurm.states import UNDRAINED
 from whesl.testing.slurmbed import SlurmBed
 
 
@@ -25,6 +30,21 @@ def test_an_ability_begins_with_its_release() -> None:
 def test_a_controller_that_does_not_say_its_release() -> None:
     with pytest.raises(CouldNotObserveError):
         controller_release({})
+
+
+def test_a_drain_that_is_taken_back_leaves_another_reason() -> None:
+    """Slurm 24.05 and 25.11 keep it without accounting, and show it when something else drains the node."""
+    given: list[tuple[str, ...]] = []
+
+    class Noted(SlurmCommands):
+        def run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
+            given.append(command)
+            return ""
+
+    scheduler = SlurmScheduler({})
+    scheduler._commands = Noted({})
+    assert scheduler.unmark_node("n01")
+    assert given == [("scontrol", "update", "NodeName=n01", "State=UNDRAIN", f"Reason={UNDRAINED}")]
 
 
 @pytest.mark.slurm

@@ -17,7 +17,7 @@ from whesl.rjms import cluster_environment
 from whesl.rjms.lost_replies import look_again
 from whesl.rjms.manager_table import CLUSTER_NAME
 from whesl.rjms.port import JobRecord, JobRequest, Limits, NodeRecord
-from whesl.rjms.slurm import kept_output, records
+from whesl.rjms.slurm import kept_output, records, states
 from whesl.rjms.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
 from whesl.rjms.slurm.pyslurm_client import Bindings
 
@@ -288,7 +288,7 @@ class SlurmScheduler:
 
     def unmark_node(self, node: str) -> bool:
         """Take the drain mark from a node; one that is down stays down."""
-        return self._update_node(node, "State=UNDRAIN")
+        return self._update_node(node, "State=UNDRAIN", f"Reason={states.UNDRAINED}")
 
     def _update_node(self, node: str, *changes: str) -> bool:
         try:

@@ -122,6 +122,11 @@ def node_state(word: str) -> NodeState:
     return NodeState.UP if words & _UP else NodeState.UNKNOWN
 
 
+# The reason of a node whose drain is taken back. Slurm 24.05 and 25.11 without accounting would keep the
+# drain's own, and show it for whatever drains the node next, such as a prolog that fails.
+UNDRAINED = "whesl has taken its drain back"
+
+
 class Reply(str, Enum):
     """What kind of answer a failed command's message is."""
 

@@ -11,6 +11,7 @@ from whesl.local.commands.options import seconds
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 from whesl.rjms.hostlist import compress, expand
 from whesl.rjms.slurm.command import DeniedError, SlurmCommands
+from whesl.rjms.slurm.states import UNDRAINED
 from whesl.site.publish import plugin_file
 from whesl.site.publish.core.node_changes import Command, Drain, SetFeatures, SetWeight, Undrain
 from whesl.site.publish.observed_node import Node
@@ -107,7 +108,7 @@ class Cluster:
                 now = self._one(node)
                 if not now.drained or now.reason != reason:
                     return False
-                self._update(node, "state=undrain")
+                self._update(node, "state=undrain", f"reason={UNDRAINED}")
         return True
 
     def weigh(self, nodes: Sequence[str], weight: int) -> None:
