@@ -107,7 +107,8 @@ SLURM ?=
 TESTS ?=
 test-slurm: $(VENV)/.dev ## every test on a real Slurm, on any installation: make test-slurm SLURM=/opt/slurm (root)
 	@PATH=$$PATH:/usr/sbin; $(if $(SLURM),$(SLURM)/sbin/)slurmctld -V || { echo "there is no Slurm to be tested"; exit 1; }
-	$(if $(SLURM),WHESL_SLURM=$(SLURM)) $(PYTEST) -m slurm $(TESTS) $(PYTEST_ARGS)
+	$(if $(SLURM),WHESL_SLURM=$(SLURM)) $(PYTEST) -m slurm $(TESTS) $(PYTEST_ARGS) \
+	  --junitxml build/slurm/$$(PATH=$$PATH:/usr/sbin; $(if $(SLURM),$(SLURM)/sbin/)slurmctld -V | cut -d' ' -f2)/$$(date +%Y%m%dT%H%M%S).xml
 
 soak: $(VENV)/.dev ## simulated worlds with faults on a virtual clock: make soak SEEDS=1000000 FIRST=0
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --first $(FIRST)

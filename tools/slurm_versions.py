@@ -1,0 +1,173 @@
+"""Write docs/slurm-versions.md: which tests ran on which release of Slurm, and how they ended.
+
+python tools/slurm_versions.py RESULTS
+
+RESULTS has a folder for each release, as ``build/slurm/26.05.3``, in which ``make test-slurm`` leaves the
+JUnit file of each run. Of each test the newest result counts; a test that no run had counts as not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "slurm-versions.md"
+
+
+class Outcome(Enum):
+    """How a test ended; the value is the page's word for it."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a test ended in one run, and why it failed or was skipped."""
+
+    test: str
+    outcome: Outcome
+    begun: datetime.datetime
+    reason: str = ""
+
+
+_WORDS = {"failure": Outcome.FAILED, "error": Outcome.FAILED, "skipped": Outcome.SKIPPED}
+
+
+def results(text: str) -> Iterator[Result]:
+    """Read a JUnit file as pytest writes it. Raises ET.ParseError, and ValueError without a time."""
+    for suite in ET.fromstring(text).iter("testsuite"):  # noqa: S314 - it is written by the tests themselves
+        begun = datetime.datetime.fromisoformat(suite.get("timestamp", ""))
+        for case in suite.iter("testcase"):
+            # pytest-xdist adds a test's group to its name.
+            name = re.sub(r"@[\w/.-]+$", "", case.get("name", ""))
+            ended = next((child for child in case if child.tag in _WORDS), None)
+            outcome = Outcome.PASSED if ended is None else _WORDS[ended.tag]
+            reason = "" if ended is None else ended.get("message", "").strip().partition("\n")[0]
+            yield Result(f"{case.get('classname')}.{name}", outcome, begun, reason)
+
+
+def newest(found: Collection[Result]) -> dict[str, Result]:
+    """Return the newest result of each test. Of one run (set-up, end) a failure counts."""
+    kept: dict[str, Result] = {}
+    for result in sorted(found, key=lambda each: (each.begun, each.outcome is Outcome.FAILED)):
+        kept[result.test] = result
+    return kept
+
+
+def junit_name(node: str) -> str:
+    """Return the name in JUnit files of a test that pytest lists (``tests/a/test_b.py::C::test[x]``)."""
+    module, _, name = node.partition("::")
+    *classes, function = re.split(r"::(?![^\[]*\])", name)
+    return ".".join([module.removesuffix(".py").replace("/", "."), *classes, function])
+
+
+def suite(test: str) -> str:
+    """Return the folder of a test, as ``tests/site``."""
+    return "/".join(test.split(".")[:2])
+
+
+def row(tests: Sequence[str], ended: Mapping[str, Result]) -> str:
+    """Return a cell of the table: how many of these tests ended how."""
+    counted = Counter(ended[test].outcome if test in ended else Outcome.NOT_RUN for test in tests)
+    return ", ".join(f"{counted[outcome]} {outcome.value}" for outcome in Outcome if counted[outcome])
+
+
+TEXT = """# Releases of Slurm
+
+Written by `tools/slurm_versions.py` from the results of `make test-slurm` ([how to run
+it](testing.md#any-slurm)); it is not edited by hand. 22.05.8 is Debian's, on which all tests run with each
+change. The others were built from Slurm's own tags. What is not named here, or "not run", was not tried.
+
+{table}
+
+What Slurm itself does otherwise from a release on is one table, which the product reads when it runs
+(`rjms/slurm/releases.py`):
+
+{abilities}
+
+## What failed or was skipped
+
+{failed}"""
+
+
+def page(tests: Sequence[str], releases: Mapping[str, Mapping[str, Result]], abilities: Sequence[str]) -> str:
+    """Return the page.
+
+    Args:
+        tests: all tests on a real Slurm that there are, by their names in JUnit files.
+        releases: for each release, the newest result of each test.
+        abilities: lines of what differs by release.
+    """
+    suites: dict[str, list[str]] = {}
+    for test in sorted(tests):
+        suites.setdefault(suite(test), []).append(test)
+    lines = [f"| tests | {' | '.join(releases)} |", f"| --- |{' --- |' * len(releases)}"]
+    for name, members in suites.items():
+        cells = " | ".join(row(members, ended) for ended in releases.values())
+        lines.append(f"| `{name}` ({len(members)}) | {cells} |")
+    known = set(tests)
+    lines.append(f"| run | {' | '.join(_days(releases[r], known) for r in releases)} |")
+    failed: list[str] = []
+    for name, ended in releases.items():
+        told = [ended[test] for test in sorted(known & ended.keys())]
+        lacking = [each for each in told if each.outcome is not Outcome.PASSED]
+        failed.append(f"### {name}\n")
+        failed += [f"* {each.outcome.value}: `{each.test}`: {_plain(each.reason)}" for each in lacking]
+        failed.append("" if lacking else "Nothing.\n")
+    table = "\n".join(lines)
+    return TEXT.format(table=table, abilities="\n".join(abilities), failed="\n".join(failed).rstrip() + "\n")
+
+
+def _days(ended: Mapping[str, Result], known: Collection[str]) -> str:
+    days = sorted({result.begun.date().isoformat() for test, result in ended.items() if test in known})
+    return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "-"
+
+
+def _plain(reason: str) -> str:
+    """Return a reason without paths of this machine, as one code span."""
+    short = re.sub(r"/[\w./-]*/(?=[\w.-]+)", "", reason).replace("`", "'")
+    return f"`{short[:200]}`"
+
+
+def _collected() -> list[str]:
+    options = ("--collect-only", "-q", "-m", "slurm", "-p", "no:cacheprovider")
+    command = (sys.executable, "-m", "pytest", *options, "tests")
+    environment = {key: value for key, value in os.environ.items() if key != "WHESL_SLURM"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return [junit_name(line) for line in done.stdout.splitlines() if "::" in line]
+
+
+def _abilities() -> list[str]:
+    from whesl.rjms.slurm.releases import Ability
+
+    return [f"* from {each.since[0]}.{each.since[1]:02} on, {each.sentence}" for each in Ability]
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("results", type=Path)
+    folders = sorted(path for path in parser.parse_args().results.iterdir() if path.is_dir())
+    releases = {
+        folder.name: newest([each for file in folder.glob("*.xml") for each in results(file.read_text())])
+        for folder in folders
+    }
+    PAGE.write_text(page(_collected(), releases, _abilities()))
+
+
+if __name__ == "__main__":
+    main()
