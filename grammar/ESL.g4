@@ -56,7 +56,7 @@ word
     | INCLUDE | DECLARE | ENTITY | EXCEPTION_TYPE | RESOURCE | EXCEPTION | DETECTION | RECOVERY | STEP
     | JOB | NODE | HANDLER | COUPLED
     | LOG | MATCH | MULTIPLE | ANY | HANG | SILENCE | PROGRESS | EXIT | EXCEPT | CODE | SIGNAL
-    | OUTPUT_FILES | MISSING | EMPTY | OLDER | THAN | NOT
+    | OUTPUT_FILES | MISSING | EMPTY | OLDER | NEWER | THAN | NOT | SUCCESS | IF
     | DOWN | DRAINED | DISK | INODES | QUOTA | ABOVE
     | RECURRING | TIMES | WITHIN | TIMEOUT | WARMUP
     | LIMIT | WITHOUT | BACKOFF | ELSE | FAIL | PAUSE | ESCALATE | RAISE | SEVERITY
@@ -84,6 +84,7 @@ detection
     | EXIT ( ANY ( EXCEPT codes )? | codes | SIGNAL signal ( ',' signal )* )               # exit
     | CAUSE causeClass ( ',' causeClass )* ( CONFIDENCE confidence )?                      # cause
     | OUTPUT_FILES STRING ( MISSING | EMPTY | OLDER THAN STRING | NOT pattern )            # promised
+    | SUCCESS IF OUTPUT_FILES STRING ( NOT EMPTY | NEWER THAN STRING | pattern )?          # success
     | NODE ( DOWN | DRAINED )                                                              # node
     | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
     | EXCEPTION exceptionName count TIMES within?                                          # counted
@@ -152,8 +153,11 @@ OUTPUT_FILES : 'OUTPUT' ;
 MISSING : 'MISSING' ;
 EMPTY : 'EMPTY' ;
 OLDER : 'OLDER' ;
+NEWER : 'NEWER' ;
 THAN : 'THAN' ;
 NOT : 'NOT' ;
+SUCCESS : 'SUCCESS' ;
+IF : 'IF' ;
 DOWN : 'DOWN' ;
 DRAINED : 'DRAINED' ;
 DISK : 'DISK' ;

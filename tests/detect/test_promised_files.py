@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -44,6 +44,17 @@ def test_missing(tmp_path: Path) -> None:
     for name in ("b.nc", "sub2/*.nc", "lost", "lost/x", "a.nc/x", "none/*/x", "[xy].nc"):
         assert look(tmp_path, name).wrong == f"{tmp_path}/{name} is missing: no file is called so", name
     assert look(tmp_path, "round").unknown, "a circle of links cannot be looked at"
+
+
+@pytest.mark.parametrize("broken", Broken)
+def test_what_is_needed_is_missing_first(tmp_path: Path, broken: Broken) -> None:
+    promise: dict[str, Any] = {"than": "in", "pattern": DONE, "needed": True}
+    write(tmp_path / "in", age=60)
+    assert "is missing" in look(tmp_path, "out", broken, **promise).wrong
+    write(tmp_path / "out", "Normal termination\n")
+    assert look(tmp_path, "out", broken, **promise) == Look(
+        Promise(path="out", broken=broken, **promise), "", ""
+    )
 
 
 def test_empty_ones(tmp_path: Path) -> None:

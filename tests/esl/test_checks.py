@@ -102,6 +102,7 @@ CASES = [
     (f'{DETECT}OUTPUT "" MISSING', "ESL047", '""', ""),
     (f'{DETECT}OUTPUT "a" OLDER THAN " "', "ESL047", '" "', ""),
     (f'{DETECT}OUTPUT "a" NOT MATCH "x*"', "ESL051", '"x*"', ""),
+    (f'{DETECT}SUCCESS IF OUTPUT "a" NEWER THAN " "', "ESL047", '" "', ""),
     (f"{DETECT}PREDICTED CONFIDENCE 80", "ESL068", "80", "did you mean 0.8?"),
     (f"{DETECT}PREDICTED CONFIDENCE 0", "ESL068", "0", "1 is certain"),
     (f"{DETECT}PREDICTED CONFIDENCE -0.5", "ESL068", "-0.5", ""),

@@ -101,6 +101,20 @@ RECORDS = [
     PromisedDetection(
         promise=Promise(path="$RUN/log", broken=Broken.UNMATCHED, pattern=Pattern(text="Total")), span=S
     ),
+    PromisedDetection(promise=Promise(path="out/*.nc", broken=Broken.MISSING, needed=True), span=S),
+    PromisedDetection(promise=Promise(path="out/*.nc", broken=Broken.EMPTY, needed=True), span=S),
+    PromisedDetection(
+        promise=Promise(path="out/*.nc", broken=Broken.OLDER, than="in/*", needed=True), span=S
+    ),
+    PromisedDetection(
+        promise=Promise(
+            path="run.log",
+            broken=Broken.UNMATCHED,
+            pattern=Pattern(text="^Done", regex=True),
+            needed=True,
+        ),
+        span=S,
+    ),
     NodeDetection(condition=NodeCondition.DOWN, span=S),
     NodeDetection(condition=NodeCondition.DRAINED, span=S),
     JobExceptionDetection(exception_type="exec", span=S),

@@ -72,6 +72,21 @@ def test_examples_can_be_explained(name: str) -> None:
             'OUTPUT "log" NOT LOG "Done"',
             'the job ends with status 0, and no line of a file log contains "Done"',
         ),
+        ('SUCCESS IF OUTPUT "out/*"', "the job ends with status 0, and there is no file out/*"),
+        (
+            'SUCCESS IF OUTPUT "out/*" NOT EMPTY',
+            "the job ends with status 0, and there is no file out/*, or a file out/* is empty",
+        ),
+        (
+            'SUCCESS IF OUTPUT "out/*" NEWER THAN "in/*"',
+            "the job ends with status 0, and there is no file out/*, "
+            "or a file out/* is older than the newest in/*",
+        ),
+        (
+            'SUCCESS IF OUTPUT "log" LOG "Done"',
+            "the job ends with status 0, and there is no file log, "
+            'or no line of a file log contains "Done"',
+        ),
         ("NODE DRAINED", "a node of the job is being taken out of service"),
         ('QUOTA "/h" ABOVE 90.5%', "more than 90.5% of the user's quota on the file system of /h is used"),
         (

@@ -17,7 +17,7 @@ def findings(text: str | bytes) -> tuple[Diagnostic, ...]:
 
 FORMS = (
     *("HANG", "LOG", "MATCH", "MULTIPLE", "ANY", "SILENCE", "PROGRESS", "EXIT", "CAUSE", "OUTPUT"),
-    *("NODE", "DISK", "INODES", "QUOTA", "EXCEPTION", "JOB", "EXTERNAL", "PREDICTED"),
+    *("SUCCESS", "NODE", "DISK", "INODES", "QUOTA", "EXCEPTION", "JOB", "EXTERNAL", "PREDICTED"),
 )
 # One broken statement; code; the words under the caret; what was expected; a part of the hint.
 CASES = [

@@ -31,6 +31,7 @@ _WORDS = (
     "CAUSE network-fabric, segfault/app-bug CONFIDENCE 0.5",
     'OUTPUT "a/*" OLDER THAN "b"',
     'OUTPUT "a" NOT MATCH "b+"',
+    'SUCCESS IF OUTPUT "a" NEWER THAN "b"',
     "NODE DOWN",
     "EXTERNAL",
     'JOB EXCEPTION "x" SEVERITY 2',

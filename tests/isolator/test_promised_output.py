@@ -15,6 +15,10 @@ EXCEPTION DETECTION INCOMPLETE OUTPUT "made/*.nc" EMPTY
 EXCEPTION DETECTION INCOMPLETE OUTPUT "made/*.nc" OLDER THAN "input"
 EXCEPTION DETECTION INCOMPLETE OUTPUT "$RUN/run.log" NOT MATCH "^Normal termination"
 """
+ONLY_IF = """\
+DECLARE EXCEPTION INCOMPLETE JOB_LEVEL JOB [*] ELSE FAIL
+EXCEPTION DETECTION INCOMPLETE SUCCESS IF OUTPUT "out" NEWER THAN "input"
+"""
 AGAIN = "EXCEPTION RECOVERY STEP INCOMPLETE JOB JOB.REPLACE\n"
 GOOD = "mkdir -p made; echo data > made/a.nc; echo Normal termination > run.log\n"
 WRONG = {
@@ -50,6 +54,12 @@ def test_without_a_step_the_task_has_failed(bench: Bench) -> None:
     finished = bench.records()[-1][1]
     assert finished["state"] == "failed"
     assert "INCOMPLETE: " in finished["reason"] and "made/*.nc is missing" in finished["reason"]
+
+
+def test_a_task_has_succeeded_only_if(bench: Bench) -> None:
+    script = "touch -d yesterday out; touch input\n"
+    assert bench.run(*bench.script(script), options=("-e", bench.rules(ONLY_IF)))[0] == 1
+    assert "out is older than" in bench.records()[-1][1]["reason"]
 
 
 def test_a_failed_task_promises_nothing(bench: Bench) -> None:

@@ -102,9 +102,11 @@ def looked(promise: Promise, place: Callable[[str], str], lag: float, until: flo
 
 def _wrong(promise: Promise, path: str, than: str | None, until: float) -> tuple[str, str]:
     """Return a file and what is wrong with it; empty texts where nothing is."""
-    if promise.broken is Broken.MISSING:
-        missing = next(found(path, until), None) is None
-        return (path, f"{path} is missing: no file is called so") if missing else ("", "")
+    if promise.broken is Broken.MISSING or promise.needed:
+        if next(found(path, until), None) is None:
+            return path, f"{path} is missing: no file is called so"
+        if promise.broken is Broken.MISSING:
+            return "", ""
     files = sorted(found(path, until))
     if promise.broken is Broken.EMPTY:
         return _told(

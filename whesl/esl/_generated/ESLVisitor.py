@@ -163,6 +163,11 @@ class ESLVisitor(ParseTreeVisitor):
         return self.visitChildren(ctx)
 
 
+    # Visit a parse tree produced by ESLParser#success.
+    def visitSuccess(self, ctx:ESLParser.SuccessContext):
+        return self.visitChildren(ctx)
+
+
     # Visit a parse tree produced by ESLParser#node.
     def visitNode(self, ctx:ESLParser.NodeContext):
         return self.visitChildren(ctx)

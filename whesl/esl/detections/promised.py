@@ -30,23 +30,28 @@ class Promise(Record, frozen=True, kw_only=True):
     """Files that are to be there, and what must not be wrong with them.
 
     ``path`` and ``than`` are globs in the task's working directory. ``than``: of files that none of them may
-    be older than. ``pattern`` is to be found in each of them.
+    be older than. ``pattern`` is to be found in each of them. ``needed``: a missing file is wrong, too.
     """
 
     path: str
     broken: Broken
     than: str | None = None
     pattern: Pattern | None = None
+    needed: bool = False
 
 
 _KEYWORDS = {"MISSING": Broken.MISSING, "EMPTY": Broken.EMPTY, "OLDER": Broken.OLDER, "NOT": Broken.UNMATCHED}
+_SUCCESS = {"EMPTY": Broken.EMPTY, "NEWER": Broken.OLDER}
 
 
 class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
     """The task ended with status 0, and a promise of its output is broken."""
 
-    alternatives = ("promised",)
-    written = ('OUTPUT "files" MISSING | EMPTY | OLDER THAN "files" | NOT LOG|MATCH "text"',)
+    alternatives = ("promised", "success")
+    written = (
+        'OUTPUT "files" MISSING | EMPTY | OLDER THAN "files" | NOT LOG|MATCH "text"',
+        'SUCCESS IF OUTPUT "files" [NOT EMPTY | NEWER THAN "files" | LOG|MATCH "text"]',
+    )
 
     promise: Promise
     span: Span
@@ -58,12 +63,16 @@ class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
         if len(paths) < len(form.texts) or patterns is None:
             return None
         path, *than = paths
-        broken = next(_KEYWORDS[word.text] for word in form.keywords if word.text in _KEYWORDS)
+        success = form.kind == "success"
+        meant = _SUCCESS if success else _KEYWORDS
+        otherwise = Broken.UNMATCHED if patterns else Broken.MISSING
+        broken = next((meant[word.text] for word in form.keywords if word.text in meant), otherwise)
         promise = Promise(
             path=path,
             broken=broken,
             than=than[0] if than else None,
             pattern=patterns[0] if patterns else None,
+            needed=success,
         )
         return PromisedDetection(promise=promise, span=span)
 
@@ -72,6 +81,8 @@ class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
         ended = "the job ends with status 0, and"
         if promise.broken is Broken.MISSING:
             return f"{ended} there is no file {promise.path}"
+        if promise.needed:
+            ended += f" there is no file {promise.path}, or"
         if promise.broken is Broken.EMPTY:
             return f"{ended} a file {promise.path} is empty"
         if promise.broken is Broken.OLDER:
