@@ -5,6 +5,33 @@ import sys
 
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+    from whesl.functions.errors import (
+        FunctionDiedError,
+        FunctionError,
+        FunctionSilentError,
+        FunctionStalledError,
+        InputMissingError,
+        OutputMissingError,
+        UnpicklableError,
+    )
+    from whesl.functions.task import progress, task
+
+    __all__ = [
+        "FunctionDiedError",
+        "FunctionError",
+        "FunctionSilentError",
+        "FunctionStalledError",
+        "InputMissingError",
+        "OutputMissingError",
+        "UnpicklableError",
+        "progress",
+        "task",
+    ]
+
 
 def prefer_own_modules() -> None:
     """Look for modules in the installation first, in the user's PYTHONPATH and current directory last.
@@ -36,6 +63,19 @@ def drop_coerced_locale() -> None:
         return
     if b"\0LC_CTYPE=" not in b"\0" + given:
         del os.environ["LC_CTYPE"]
+
+
+def __getattr__(name: str) -> "Any":
+    """Load what users of Python functions import from here, and nothing before they do."""
+    from importlib import import_module
+
+    if name in ("task", "progress"):
+        return getattr(import_module("whesl.functions.task"), name)
+    if name.endswith("Error"):
+        errors = import_module("whesl.functions.errors")
+        if name in vars(errors):
+            return getattr(errors, name)
+    raise AttributeError(f"module 'whesl' has no attribute {name!r}")
 
 
 def _is_current(place: str) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from whesl import rjms
+from whesl.agents import signal_delivery
 from whesl.cli.launch import fast_exec as options
 from whesl.esl.rules_file import load_rules
 from whesl.isolator.launch import attempt_runner, fast_path, full_path, keeper
@@ -23,6 +24,7 @@ from whesl.isolator.launch.setup_json import Request
 from whesl.isolator.task.taskdir import Job
 from whesl.locking import takeover_lock
 from whesl.model.configuration_changes import Configuration
+from whesl.model.files import standard_streams
 from whesl.rjms.granted_spares_and_requeue import GRANTED_SPARES, REQUEUE_SAID
 
 RULES = """\
@@ -61,9 +63,9 @@ class Place:
         monkeypatch.setattr(time, "strftime", lambda form: "now")
         monkeypatch.setattr(time, "time", lambda: 7.0)
         monkeypatch.setattr(keeper, "start_isolator", lambda *arguments: os.getpid())
-        monkeypatch.setattr(keeper, "signals_kept", contextlib.nullcontext)
-        monkeypatch.setattr(keeper, "hold_signals", lambda: None)
-        monkeypatch.setattr(keeper, "append_only", lambda descriptor: None)
+        monkeypatch.setattr(signal_delivery, "signals_kept", contextlib.nullcontext)
+        monkeypatch.setattr(signal_delivery, "hold_signals", lambda: None)
+        monkeypatch.setattr(standard_streams, "append_only", lambda descriptor: None)
         monkeypatch.setattr(attempt_runner, "start", self._start)
         (path / "rules.esl").write_text(RULES)
         (path / "own.log").write_text("before\n")

@@ -141,7 +141,6 @@ def test_the_isolator_finds_it_and_starts_nothing(
 _CALLER = """\
 import os, signal, subprocess, sys
 from whesl.agents import signal_delivery
-from whesl.isolator.launch import keeper
 def masks():
     status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True).stdout
     return [line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
@@ -149,7 +148,7 @@ for signum in signal_delivery.SIGNALS:  # some are ignored in what a shell witho
     signal.signal(signum, signal.SIG_DFL)
 before = masks()
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-with keeper.signals_kept():
+with signal_delivery.signals_kept():
     os.kill(os.getpid(), signal.SIGTERM)
     os.kill(os.getpid(), signal.SIGHUP)
     kept = masks()

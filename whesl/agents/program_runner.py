@@ -21,7 +21,7 @@ from whesl import drop_coerced_locale
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import NoReturn
 
 # Behind a status: it is 128 + n for a command that died of signal n, and no command has returned it.
@@ -52,34 +52,62 @@ def read(content: bytes) -> tuple[int | None, bool]:
 def main(mark: str, status: str, command: list[str]) -> int:
     """Run a command, and return its status as a shell gives it.
 
-    The command leads a process group of its own, as a batch script does. Signals that come to the runner
-    wait until it ends: they are meant for the command, whose status has still to be written.
+    Args:
+        mark: of the attempt's processes.
+        status: the status file.
+        command: the words.
+    """
+    take_mark(mark)
+
+    def become() -> NoReturn:
+        try:
+            _become(command)
+        except OSError as error:
+            os.write(2, os.fsencode(f"whesl: {command[0]} cannot be run: {error.strerror}\n"))
+            os._exit(127 if error.errno in _MISSING else 126)
+
+    return run(status, become)
+
+
+def take_mark(mark: str) -> None:
+    """Mark this process, and all that it starts.
+
+    Args:
+        mark: bytes.
+    """
+    with contextlib.suppress(OSError, ValueError):  # the site's hard limit is lower than any mark
+        resource.setrlimit(resource.RLIMIT_RSS, (int(mark), resource.getrlimit(resource.RLIMIT_RSS)[1]))
+
+
+def run(status: str, become: Callable[[], NoReturn]) -> int:
+    """Run what a child becomes, write down how it ended, and return that as a shell gives it.
+
+    The child leads a process group of its own, as a batch script does. Signals that come to the runner
+    wait until it ends: they are meant for the child, whose status has still to be written.
+
+    Args:
+        status: the status file.
+        become: called in the child.
     """
     held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the kernel would tell nobody how a child ended
-    with contextlib.suppress(OSError, ValueError):  # the site's hard limit is lower than any mark
-        resource.setrlimit(resource.RLIMIT_RSS, (int(mark), resource.getrlimit(resource.RLIMIT_RSS)[1]))
     _leave(status, "run")
-    code, word = _run(command, held)
+    code, word = _run(become, held)
     _leave(status, f"{code} {word}")
     return code
 
 
-def _run(command: list[str], held: set[int | signal.Signals]) -> tuple[int, str]:
+def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tuple[int, str]:
     pid = os.fork()
     if pid == 0:
-        code = 126
         try:
             os.setpgid(0, 0)
             for signum in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores by itself
                 signal.signal(signum, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
-            _become(command)
-        except OSError as error:
-            code = 127 if error.errno in _MISSING else code
-            os.write(2, os.fsencode(f"whesl: {command[0]} cannot be run: {error.strerror}\n"))
+            become()
         finally:
-            os._exit(code)
+            os._exit(126)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return (128 - code, SIGNAL) if code < 0 else (code, "")
 

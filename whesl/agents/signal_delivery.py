@@ -24,7 +24,7 @@ from whesl.locking import procfs
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 # All that a process can catch, but for what it causes itself: faults, children's ends, broken pipes.
@@ -203,3 +203,29 @@ def die(signum: int) -> None:
         signal.signal(signum, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signum})
     os.kill(os.getpid(), signum)
+
+
+def hold_signals() -> None:
+    """Let signals wait until a keeper listens, who passes them on."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+
+@contextlib.contextmanager
+def signals_kept() -> Iterator[None]:
+    """Let a task be started meanwhile: no signal is blocked or ignored in it, and none that comes is lost.
+
+    Afterwards signals wait, as after ``hold_signals``, those that came meanwhile among them.
+    """
+    came: list[int] = []
+    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
+    for signum in SIGNALS:
+        signal.signal(signum, lambda number, _: came.append(number))  # a handler is not inherited by programs
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        hold_signals()
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+        for number in came:
+            os.kill(os.getpid(), number)

@@ -20,6 +20,7 @@ from whesl.model import decode_errors, file_retry
 from whesl.model.errors import WheslError
 from whesl.rjms import current_allocation, manager_table
 from whesl.rjms.port import Closing
+from whesl.rjms.single_host import HostAllocation
 
 if TYPE_CHECKING:
     from whesl.rjms.port import Allocation
@@ -41,6 +42,8 @@ def _client(job: Job) -> CoordinatorClient | None:
 
 def _allocation(job: Job, directory: TaskDir) -> Allocation:
     """Return what the job was given, with Flux inside where that is wanted and can be."""
+    if job.setup.rjms == manager_table.HOST:  # also where a task on this host alone runs inside a job
+        return HostAllocation(os.environ)
     outer = current_allocation(os.environ)
     if not manager_table.may_hold_flux(job.setup.rjms, job.inner):
         return outer

@@ -64,11 +64,11 @@ def told(arguments: Sequence[str]) -> list[str]:
     """
     if arguments[:1] != [wrapped_script.OPTION] or "--" not in arguments:
         return [*arguments]
-    from whesl.isolator.launch import keeper
+    from whesl.agents import signal_delivery
     from whesl.isolator.launch.setup_json import script_content
     from whesl.model.errors import WheslError
 
-    keeper.hold_signals()  # those that come from here on are the program's
+    signal_delivery.hold_signals()  # those that come from here on are the program's
     command = arguments[arguments.index("--") + 1 :]
     try:
         content = script_content(command[int(arguments[1])])

@@ -10,6 +10,7 @@ import os
 import subprocess
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from whesl.agents import program_runner
 from whesl.agents.fencing import attempt_processes
@@ -20,6 +21,9 @@ from whesl.isolator.task import taskdir
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.locking import procfs
 from whesl.model import file_retry
+
+if TYPE_CHECKING:
+    from whesl.isolator.launch.attempt_runner import Spawn
 
 UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
 
@@ -89,8 +93,10 @@ class Attempt:
             self.pidfd = None
 
     @classmethod
-    def start(cls, job: Job, directory: TaskDir, number: int, token: str, launch: Launch) -> Attempt:
-        """Start the task's command.
+    def start(
+        cls, job: Job, directory: TaskDir, number: int, token: str, launch: Launch, spawn: Spawn
+    ) -> Attempt:
+        """Start the task's command by ``spawn``.
 
         Raises OSError when a file cannot be opened or the working directory does not exist.
         """
@@ -110,6 +116,7 @@ class Attempt:
             stderr=outputs.stderr,
             workdir=launch.workdir,
             environment=launch.environment,
+            spawn=spawn,
         )
         attempt = cls(number, token, child.pid, status)
         attempt._child = child

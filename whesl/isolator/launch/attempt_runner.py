@@ -16,7 +16,10 @@ from whesl.model import attempt_rlimit_mark, file_retry
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    Spawn = Callable[..., Any]  # what starts a process, called and answering as ``subprocess.Popen``
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
 
@@ -108,6 +111,7 @@ def start(
     stderr: str,
     workdir: str,
     environment: Mapping[str, str],
+    spawn: Spawn = subprocess.Popen,
 ) -> subprocess.Popen[bytes]:
     """Start a command under its runner, in a session of its own, and return that.
 
@@ -119,6 +123,7 @@ def start(
         stdout, stderr: files to be appended to; the same for both when they are to be one.
         workdir: where it runs.
         environment: all of it; names the attempt's token.
+        spawn: starts the runner.
 
     Raises OSError when a file cannot be opened or the working directory does not exist.
     """
@@ -146,7 +151,7 @@ def start(
                 os.lseek(source, stdin_offset, os.SEEK_SET)
         # It raises only what came before the runner was there.
         return file_retry.retried(
-            lambda: subprocess.Popen(
+            lambda: spawn(
                 (*runner, *command),
                 stdin=source,
                 stdout=out,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from subprocess import Popen
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,6 +26,7 @@ from whesl.rjms.port import Allocation
 
 if TYPE_CHECKING:
     from whesl.isolator.core.events_and_commands import AttemptStarted
+    from whesl.isolator.launch.attempt_runner import Spawn
 
 LOG = logging.getLogger(__name__)
 
@@ -36,12 +38,14 @@ class Starter:
         directory: the task's.
         job: the task.
         allocation: says how launchers are made to see the active nodes.
+        spawn: starts a runner.
     """
 
-    def __init__(self, directory: TaskDir, job: Job, allocation: Allocation) -> None:
+    def __init__(self, directory: TaskDir, job: Job, allocation: Allocation, spawn: Spawn = Popen) -> None:
         self._directory = directory
         self._job = job
         self._allocation = allocation
+        self._spawn = spawn
         self._base = dict(os.environ)
         self._shims = ""
         self._outdated: tuple[str, ...] = ()
@@ -114,7 +118,7 @@ class Starter:
             self._outdated = mentions(launch.environment, launch.command, command.nodes.swapped, *where)
         if command.configuration.path_map:
             self._prepare(command)
-        return Attempt.start(self._job, directory, number, command.token, launch)
+        return Attempt.start(self._job, directory, number, command.token, launch, self._spawn)
 
     def _compose(self, command: AttemptPlan) -> Launch:
         places = Places(

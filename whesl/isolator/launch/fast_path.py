@@ -18,7 +18,7 @@ import sys
 import time
 from types import SimpleNamespace
 
-from whesl.agents import allocation_share, node_division, program_runner
+from whesl.agents import allocation_share, node_division, program_runner, signal_delivery
 from whesl.agents.fencing import attempt_token_prefix
 from whesl.esl import rules_cache, shipped_policy
 from whesl.isolator.launch import attempt_runner, keeper, setup_json
@@ -26,6 +26,7 @@ from whesl.locking import takeover_lock
 from whesl.model import file_retry
 from whesl.model import home as places
 from whesl.model.errors import WheslError
+from whesl.model.files import standard_streams
 from whesl.model.files.other_bytes import original
 from whesl.rjms import allocation_from_environment, manager_table
 from whesl.wire.private_directory import make_private
@@ -64,7 +65,7 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _described(request: setup_json.Request) -> SimpleNamespace | None:
     """Return all about a task but its streams, with its lock held; None when it is not the usual case."""
-    keeper.open_standard_streams()
+    standard_streams.open_standard_streams()
     here = _home()
     if here is None or len(request.rules) > 1 or request.inner == "flux":
         return None
@@ -167,7 +168,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     file_retry.remove(f"{path}/result.json")
     gate = os.pipe()
     started = 0
-    with keeper.signals_kept():
+    with signal_delivery.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself

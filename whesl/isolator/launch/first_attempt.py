@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 import time
+from subprocess import Popen
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,6 +28,9 @@ from whesl.model import file_retry
 from whesl.model.configuration_changes import Configuration
 from whesl.rjms import manager_table
 from whesl.rjms.port import Allocation, AllocationInfo
+
+if TYPE_CHECKING:
+    from whesl.isolator.launch.attempt_runner import Spawn
 
 NUMBER = 1
 
@@ -55,8 +60,8 @@ def beginning(job: Job, directory: TaskDir) -> First:
     return First(sizes=named_files.sizes(paths), began=time.time())
 
 
-def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
-    """Start the attempt, and return its runner's process number, a child of this process.
+def begin(job: Job, directory: TaskDir, allocation: Allocation, spawn: Spawn = Popen) -> int:
+    """Start the attempt, and return the process number of its runner, which ``spawn`` starts.
 
     Returns 0 when it could not be started: the isolator tries again, and says why.
     """
@@ -71,6 +76,6 @@ def begin(job: Job, directory: TaskDir, allocation: Allocation) -> int:
         configuration=Configuration(),
         nodes=split(job.setup),
     )
-    starter = Starter(directory, msgspec.structs.replace(job, first=None), allocation)
+    starter = Starter(directory, msgspec.structs.replace(job, first=None), allocation, spawn)
     started = starter.start(command)
     return started.pid if isinstance(started, Attempt) else 0

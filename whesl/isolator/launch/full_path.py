@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from whesl.agents import allocation_share, short_task
+from whesl.agents import allocation_share, short_task, signal_delivery
 from whesl.esl.rules_file import load_rules
 from whesl.esl.spec import Spec
 from whesl.isolator.core.task_setup import Setup
@@ -25,6 +25,7 @@ from whesl.locking.takeover_lock import HeldError, Owner
 from whesl.model import decode_errors, file_retry
 from whesl.model import home as places
 from whesl.model.errors import UsageError, WheslError
+from whesl.model.files import standard_streams
 from whesl.model.files.other_bytes import carried, reachable
 from whesl.rjms import current_allocation, manager_table, withheld
 from whesl.rjms.port import Allocation, AllocationInfo
@@ -50,7 +51,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
 
     Raises WheslError for wrong rules and options, before anything was started.
     """
-    keeper.open_standard_streams()
+    standard_streams.open_standard_streams()
     here = home()
     spec = _rules(request, here)
     # For all that is started from here: asked later, Slurm would leave out a node that it has lost meanwhile.
@@ -147,7 +148,7 @@ def _start(
     file_retry.replace(directory.job_file, msgspec.json.encode(job))
     file_retry.remove(directory.result_file)
     gate = os.pipe()
-    with keeper.signals_kept():
+    with signal_delivery.signals_kept():
         # First, so that the lock names it from the task's first moment on; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself

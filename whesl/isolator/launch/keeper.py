@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import json
 import os
 import select
@@ -28,7 +27,7 @@ from whesl.model import file_retry
 
 TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
 RESTARTS = 5
@@ -117,7 +116,7 @@ class Keeper:
             # Python itself ignores SIGXFSZ.
             if signum == signal.SIGXFSZ or signal.getsignal(signum) is not signal.SIG_IGN:
                 signal.signal(signum, lambda *_: None)
-        # Blocked since before the isolator was started (see ``hold_signals``).
+        # Blocked since before the isolator was started (see ``signal_delivery.hold_signals``).
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for copier in self._copiers:
             copier.start()
@@ -381,7 +380,11 @@ def _runner(directory: str) -> int:
 
 
 def start_isolator(
-    python: str, task_dir: str, lock: int | None = None, gate: tuple[int, int] | None = None
+    python: str,
+    task_dir: str,
+    lock: int | None = None,
+    gate: tuple[int, int] | None = None,
+    loaded: Callable[[list[str]], int] | None = None,
 ) -> int:
     """Start an isolator in a session of its own, its words in the task's log; return its process number.
 
@@ -391,6 +394,7 @@ def start_isolator(
         lock: the task's lock, held by this process; the isolator holds it from now on.
         gate: both ends of a pipe; the isolator loads once it reads ``GO`` from it, or nobody has the
             second end open; at ``PARTING`` it ends.
+        loaded: what an isolator does, where this process has loaded it: then none has to load.
     """
     held = [] if lock is None else ["--lock", str(lock)]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -418,7 +422,10 @@ def start_isolator(
                 signal.signal(signum, signal.SIG_DFL)
             if lock is not None:
                 os.set_inheritable(lock, True)
-            os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", *_about(task_dir, keeper), *held])  # noqa: S606  # a list
+            words = [*_about(task_dir, keeper), *held]
+            if loaded is not None:
+                os._exit(loaded(words))
+            os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", *words])  # noqa: S606  # a list
         finally:
             os._exit(127)
     file_retry.close(log)
@@ -440,53 +447,6 @@ def become(told: dict[str, Any]) -> NoReturn:
             stream.flush()
     program = [sys.executable, "-I", "-S", os.path.abspath(__file__), json.dumps(told)]  # noqa: PTH100
     os.execv(sys.executable, program)  # noqa: S606  # a list
-
-
-def hold_signals() -> None:
-    """Let signals wait until a keeper listens, who passes them on."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-
-
-@contextlib.contextmanager
-def signals_kept() -> Iterator[None]:
-    """Let a task be started meanwhile: no signal is blocked or ignored in it, and none that comes is lost.
-
-    Afterwards signals wait, as after ``hold_signals``, those that came meanwhile among them.
-    """
-    came: list[int] = []
-    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
-    for signum in SIGNALS:
-        signal.signal(signum, lambda number, _: came.append(number))  # a handler is not inherited by programs
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        hold_signals()
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
-        for number in came:
-            os.kill(os.getpid(), number)
-
-
-def open_standard_streams() -> None:
-    """Put the null device where standard input, output or error is closed, as some launchers leave them."""
-    for descriptor in (0, 1, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            null = os.open(os.devnull, os.O_RDWR)
-            if null == descriptor:
-                os.set_inheritable(null, True)
-            else:
-                os.dup2(null, descriptor)
-                os.close(null)
-
-
-def append_only(descriptor: int) -> None:
-    """Make an open file append: the script around us writes to the same one, before and after the task."""
-    with contextlib.suppress(OSError):
-        flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_APPEND)
 
 
 if __name__ == "__main__":

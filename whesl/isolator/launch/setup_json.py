@@ -15,11 +15,12 @@ from types import SimpleNamespace
 
 from whesl.detect import shared_output
 from whesl.esl import shipped_policy
-from whesl.isolator.launch import attempt_runner, keeper, options
+from whesl.isolator.launch import attempt_runner, options
 from whesl.locking import procfs
 from whesl.locking.job_leader_identity import leader
 from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
+from whesl.model.files import standard_streams
 from whesl.model.files.other_bytes import carried, reachable
 from whesl.rjms import cluster_environment, manager_table
 from whesl.rjms.granted_spares_and_requeue import requeue_said, spares_granted
@@ -292,7 +293,7 @@ def streams() -> dict[str, Any]:
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         path = _regular(descriptor)
         if path:
-            keeper.append_only(descriptor)
+            standard_streams.append_only(descriptor)
         if joined and "stdout" in found:
             found[name] = found["stdout"]
         elif path and not shared_output.take(path, os.environ):

@@ -26,6 +26,7 @@ class Whesl(PythonPackage):
     depends_on("py-hatchling@1.24:", type="build")
     depends_on("py-antlr4-python3-runtime@4.13", type=("build", "run"))
     depends_on("py-click@8.1:", type=("build", "run"))
+    depends_on("py-cloudpickle@3:", type=("build", "run"))
     depends_on("py-google-re2@1.1:", type=("build", "run"))
     depends_on("py-inotify-simple@1.3:", type=("build", "run"))
     depends_on("py-msgspec@0.18.6:", type=("build", "run"))
