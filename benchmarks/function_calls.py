@@ -107,10 +107,8 @@ def _compared(
     name: str, executor: Callable[[], contextlib.AbstractContextManager[Submit]], quick: bool
 ) -> list[Figure]:
     calls = FEW if quick else CALLS
-    with (
-        scratch() as place,
-        contextlib.chdir(place) if sys.version_info >= (3, 11) else contextlib.nullcontext(),
-    ):
+    with scratch() as place:
+        os.chdir(place)  # executors write where they run
         os.environ["WHESL_HOME"] = str(place / "home")
         with executor() as submit:
             pairs = ((bare, protected), (arrays, protected_arrays))

@@ -74,6 +74,7 @@ class Place:
         load_rules(["rules.esl"], self.tasks.parent / "cache", any_job=False)
 
     def _start(self, command: tuple[str, ...], **how: Any) -> subprocess.Popen[bytes]:
+        assert how.pop("spawn", subprocess.Popen) is subprocess.Popen
         self.started.append({"command": tuple(command), **how})
         child = subprocess.Popen(["true"])
         child.wait()
