@@ -58,6 +58,15 @@ def test_a_program_that_fails_is_started_again_and_the_last_status_counts(tmp_pa
     assert again.returncode == 0 and "attempt 2 of 9 ended with status 0" in again.stderr
 
 
+def test_an_agent_that_comes_after_its_programs_end_says_nothing(tmp_path: Path) -> None:
+    """Each program of less than a second ended with "no coordinator was found"."""
+    environment = {**os.environ, "WHESL_HOME": str(tmp_path / "home"), "SLURM_JOB_ID": ""}
+    for run_id, status in (("--run", 0), ("--node", 2)):
+        command = [*WHESL, "agent", "--name", "over", run_id, "x"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, bool(done.stderr)) == (status, bool(status)), done.stderr
+
+
 def test_a_program_that_was_told_to_end_is_not_started_again(tmp_path: Path) -> None:
     environment = {**os.environ, "WHESL_HOME": str(tmp_path / "home"), "SLURM_JOB_ID": ""}
     command = [

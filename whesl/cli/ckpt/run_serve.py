@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from whesl.ckpt.rank_page import Page
 
+ALONE = "alone"  # the run of an agent that nobody but its user has started
+
 name_option = click.option(
     "--name", metavar="JOB", help="The job's name; default: the resource manager's id, else 'default'."
 )
@@ -212,7 +214,7 @@ def serve(
 @click.command()
 @name_option
 @click.option("--node", metavar="NODE", help="This node's name; default: SLURMD_NODENAME, else the host's.")
-@click.option("--run", "of_run", default="alone", metavar="ID", help="The run of the program [alone].")
+@click.option("--run", "of_run", default=ALONE, metavar="ID", help=f"The run of the program [{ALONE}].")
 def agent(name: str | None, node: str | None, of_run: str) -> None:
     """Serve the ranks of this node until a signal comes."""
     from whesl.ckpt import job_launch, rank_page, rendezvous
@@ -221,6 +223,8 @@ def agent(name: str | None, node: str | None, of_run: str) -> None:
     owner = os.getpid()
     chosen = rendezvous.name_of_job(name)
     address = rendezvous.find(rendezvous.folder(chosen))
+    if address is None and of_run != ALONE:
+        return  # its program has ended already; `whesl ckpt run` starts it again where that is not so
     if address is None:
         raise UsageError(
             f"no coordinator of the checkpoints of job {chosen} was found",
