@@ -93,13 +93,14 @@ def test_plain_python_decides_as_the_compiled_loop(trace: tuple[Workload, int, H
 @given(trace=traces(), block=st.sampled_from([1, 2, 3, 128]))
 def test_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, History], block: int) -> None:
     work, nodes, history = trace
-    for name in ("fcfs", "easy"):
+    for name in ("fcfs", "easy", "conservative"):
         compiled = simulate(work, nodes, name, history=history)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(numba_jit, "COMPILES", False)
             patch.setattr(plain_loop, "_BLOCK", block)
             plain = simulate(work, nodes, name, history=history)
         assert rows(plain.attempts) == rows(compiled.attempts)
+        assert np.array_equal(plain.promised, compiled.promised)
         assert plain.measures == compiled.measures or all(
             one == other or (one != one and other != other)
             for one, other in zip(plain.measures.values(), compiled.measures.values(), strict=True)

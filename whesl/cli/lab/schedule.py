@@ -92,10 +92,10 @@ def schedule(
         read, nodes, checkpoint=checkpoint or float("inf"), strict=strict
     )
     # Chosen before anything is loaded that would be compiled.
-    if policy in plain_loop.POLICIES:
-        plain = plain_loop.expected_seconds(work, nodes, policy) <= _SOONER
+    if policy == "reliable":
+        plain = len(work.job) <= _PLAIN_RELIABLE
     else:
-        plain = policy == "reliable" and len(work.job) <= _PLAIN_RELIABLE
+        plain = plain_loop.expected_seconds(work, nodes, policy) <= _SOONER
     if plain:
         compile_choice.in_plain_python()
 

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster import loop, measures, plain_loop, policy_object_loop, simulation_records
+from whesl.lab.cluster import (
+    loop,
+    measures,
+    plain_conservative,
+    plain_loop,
+    policy_object_loop,
+    simulation_records,
+)
 from whesl.model.errors import UsageError
 from whesl.placement.reliable import Reliable
 from whesl.predict import numba_jit
@@ -95,11 +102,11 @@ def simulate(
         attempts, promised = loop.simulate(work, nodes, faults, POLICIES[policy], arrays)
     elif policy in plain_loop.POLICIES:
         attempts, promised = plain_loop.simulate(work, nodes, policy, history=history), np.empty(0)
-    elif policy == "reliable":
+    elif policy == "conservative":
+        attempts, promised = plain_conservative.simulate(work, nodes, history=history)
+    else:
         attempts = policy_object_loop.simulate(work, nodes, Reliable(), history=history, predictor=predictor)
         promised = np.empty(0)
-    else:
-        raise UsageError(f"the policy {policy} needs numba", hint="pip install 'whesl[lab]'")
     result = measures.outcome(work, attempts)
     return Simulation(
         policy, nodes, work, attempts, result, measures.measures(work, attempts, result, nodes), promised
