@@ -48,6 +48,7 @@ def test_the_step_of_a_cgroup(content: bytes, step: str) -> None:
 def test_the_step_that_the_caller_runs_in() -> None:
     assert own({"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "2"}) == "7.2"
     assert own({"SLURM_JOB_ID": "7"}) == own({}) == ""
+    assert own({"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "-5"}) == "", "a batch script of 26.05"
 
 
 def test_daemons_of_other_jobs_and_of_no_launcher() -> None:

@@ -17,6 +17,7 @@ from whesl.isolator.core.events_and_commands import (
 )
 from whesl.isolator.core.recovery.recovery_confirmation import LONGEST_WAIT, REFUSED_LIMIT
 from whesl.isolator.core.state import Phase
+from whesl.isolator.nodes.program_start_detection import is_rank
 from whesl.model.evidence import LastLines
 from whesl.rjms.step_refusal import refusal
 
@@ -183,3 +184,21 @@ def test_what_launchers_say_when_they_are_refused(line: str) -> None:
 )
 def test_what_is_the_program_s_own_affair(line: str) -> None:
     assert refusal((line,)) == ""
+
+
+@pytest.mark.parametrize(
+    ("environment", "rank"),
+    [
+        (b"A=1\0SLURM_STEP_ID=0\0B=2\0", True),
+        (b"SLURM_STEP_ID=12", True),
+        (b"PMIX_RANK=0\0", True),
+        (b"OMPI_COMM_WORLD_RANK=3\0", True),
+        # A batch script of 26.05: a start that Slurm refused was taken for one that runs.
+        (b"SLURM_STEPID=-5\0SLURM_STEP_ID=-5\0", False),
+        (b"SLURM_STEP_ID=4294967290\0", False),  # an interactive step
+        (b"OUR_SLURM_STEP_ID=1\0", False),
+        (b"", False),
+    ],
+)
+def test_which_processes_are_ranks_of_a_launcher(environment: bytes, rank: bool) -> None:
+    assert is_rank(environment) is rank

@@ -64,9 +64,12 @@ def own_job(environ: Mapping[str, str]) -> str:
 
 
 def own(environ: Mapping[str, str]) -> str:
-    """Return the step that the caller itself runs in, empty when it is in none."""
+    """Return the launcher's step that the caller itself runs in, empty when it is in none.
+
+    A batch script's own step is no number, or a negative one (26.05).
+    """
     job, step = environ.get("SLURM_JOB_ID", ""), environ.get("SLURM_STEP_ID", "")
-    return f"{job}.{step}" if job and step else ""
+    return f"{job}.{step}" if job and step.isdecimal() else ""
 
 
 def children_of(processes: Iterable[Member]) -> dict[int, list[int]]:

@@ -27,8 +27,11 @@ LONGEST = 1.0
 _WORDS = 4  # of a command among which a script is looked for: an interpreter and its options stand before it
 _SCRIPT = 1 << 18  # bytes of a script
 _LAUNCHERS = re.compile(r"\b(?:srun|flux|mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|jsrun|aprun|ibrun)\b")
-# Not set in a batch script: srun(1), flux-run(1), Open MPI's and MPICH's process environments.
-_RANKS = (b"SLURM_STEP_ID=", b"FLUX_TASK_RANK=", b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=", b"PMIX_RANK=")
+# Not set in a batch script: srun(1), flux-run(1), Open MPI's and MPICH's process environments. Slurm numbers
+# the batch script's own step -5 (26.05), and that of an interactive shell in the same way (slurm.h).
+_RANKS = re.compile(
+    rb"\0(?:SLURM_STEP_ID=\d{1,9}\0|(?:FLUX_TASK_RANK|OMPI_COMM_WORLD_RANK|PMI_RANK|PMIX_RANK)=)"
+)
 
 
 def launches(job: Job) -> bool:
@@ -60,10 +63,14 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
             continue
         if not launched or process.session not in own:
             return True
-        environment = b"\0" + (attempt_processes.environment_of(process.pid) or b"")
-        if any(b"\0" + name in environment for name in _RANKS):
+        if is_rank(attempt_processes.environment_of(process.pid) or b""):
             return True
     return False
+
+
+def is_rank(environment: bytes) -> bool:
+    """Whether a process has the variables of a launcher's rank (as ``/proc/PID/environ`` has them)."""
+    return _RANKS.search(b"\0" + environment + b"\0") is not None
 
 
 class Probe:
