@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.diagnose.logs import told, why
 from whesl.diagnose.vocabulary import Outcome
 from whesl.model.evidence import Advice
@@ -73,3 +75,63 @@ mpirun noticed that process rank 3 with PID 0 on node n02 exited on signal 9 (Ki
 def test_nothing_known() -> None:
     assert why("hello\nworld\n").outcome is Outcome.UNKNOWN
     assert why("").outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("heading", "said"),
+    [
+        ("Fatal error:", "Group Protein_LIG referenced in the .mdp file was not found in the index file."),
+        (
+            "[0] --> FOAM FATAL ERROR: (openfoam-2306)",
+            "[0] number of processor directories = 32 is not equal to 64",
+        ),
+        ("FATAL CALLED FROM FILE:  <stdin>  LINE:   812", " the grid does not fit"),
+        (" * [ABORT]      *", " *  \\___/  The requested basis set was not found in      *"),
+        (
+            "terminate called after throwing an instance of 'std::out_of_range'",
+            "  what():  vector::_M_range_check",
+        ),
+        ("[n1:17] *** Process received signal ***", "[n1:17] Signal: Segmentation fault (11)"),
+    ],
+)
+def test_of_a_heading_the_line_below_is_shown_where_it_says_why(heading: str, said: str) -> None:
+    assert told(f"{STEPS}{heading}\n{said}\nAborted\n")[1] == 202
+    assert told(f"{STEPS}{heading}\n")[1] == 201
+
+
+def test_an_exception_is_of_the_class_that_its_words_tell() -> None:
+    assert told(STEPS + "RuntimeError: the link of the fabric is down\n")[0] == "network-fabric"
+    assert told(STEPS + "RuntimeError: boom\n")[0] == "segfault/app-bug"
+
+
+def test_what_is_fatal_is_so_as_a_warning_too() -> None:
+    log = STEPS + "WARNING: SLURM-job '12' failed, SLURM status is: 'TIMEOUT'\n"
+    assert told(log) == ("time-limit", 201)
+
+
+def test_a_job_is_cancelled_where_nothing_else_says_why_its_step_was() -> None:
+    step = "slurmstepd: error: *** STEP 4.0 ON n1 CANCELLED AT 2026-03-02T11:00:00 ***\n"
+    assert told(STEPS + step)[0] == "preempted/cancelled"
+    assert (
+        told(STEPS + step + "srun: error: n1: task 3: Exited with exit code 1\n")[0]
+        == "dependency-of-other-rank"
+    )
+
+
+def test_the_host_and_the_rank_that_the_lines_around_tell() -> None:
+    retry = "The InfiniBand retry count between two MPI processes has been\nexceeded.\n  Local host:   n118\n"
+    found = why(STEPS + retry).cause
+    assert found is not None
+    assert found.finding.node == "n118"
+    stack = (
+        "Abort(1090959) on node 12: Fatal error in internal_Init: Other MPI error, error stack:\n"
+        "MPIDI_OFI_mpi_init_hook(814)....: OFI fi_open domain failed (ofi_init.c:814:x:No such device)\n"
+    )
+    found = why(STEPS + stack).cause
+    assert found is not None
+    assert (found.finding.line, found.finding.rank) == (202, 12)
+
+
+def test_an_end_and_a_failure_in_one_line() -> None:
+    """It raised ValueError."""
+    assert why(STEPS + "Total time: 12 s, FATAL ERROR: the run has failed\n").outcome is Outcome.FAILED

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from whesl.diagnose import progress
 from whesl.diagnose.diagnosing import scanner
 from whesl.diagnose.storms import ENOUGH, Storms
 
@@ -49,6 +50,35 @@ def test_lines_that_differ_in_words_are_a_storm_too() -> None:
     assert max(counts.values()) == len(words)
 
 
+@pytest.mark.parametrize("piece", range(1, 8))
+def test_a_log_in_pieces_of_any_size_is_the_same_log(piece: int) -> None:
+    lines = [
+        "step 1",
+        "",
+        "Too many LINCS warnings (1001)",
+        CAUSE,
+        "\x1b[31mKilled\x1b[0m",
+    ]
+    assert _observed(lines, piece) == _observed(lines, 1 << 20)
+
+
+def test_lines_of_a_large_log_are_counted_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [*["step of the work"] * 5000, CAUSE, "step of the work", CAUSE]
+    expected = _observed(lines, 10_000)
+    monkeypatch.setattr(progress, "_LARGE", 20_000)
+    assert _observed(lines, 10_000) == expected
+    assert [line for _, line in expected[0]] == [5001, 5003]
+
+
+def test_a_short_piece_without_a_storm_s_lines_does_not_end_the_storm() -> None:
+    storms = Storms()
+    for _ in range(ENOUGH):
+        storms.judged(b"rank 12 lost node7", (1,), ("lost",))
+    assert storms.holds(b"rank 12 lost node7", (1,))
+    assert storms.take_out(b"step 1\n", 1) == b"step 1\n"
+    assert storms.take_out(b"rank 1 lost node7\n", 1) == b"\n"
+
+
 def test_what_is_taken_out_leaves_its_break() -> None:
     storms = Storms()
     line = b"rank 12 lost node0a7"
@@ -57,5 +87,5 @@ def test_what_is_taken_out_leaves_its_break() -> None:
         storms.judged(line, (1,), ("lost",))
     assert storms.holds(line, (1,))
     text = b"rank 3 lost node99\nother\nrank 4 lost node1 for good\nrank 5 lost nodeff8\nrank 6 lost node7"
-    assert storms.take_out(text + b"\n") == b"\nother\nrank 4 lost node1 for good\n\n\n"
+    assert storms.take_out(text + b"\n", 5) == b"\nother\nrank 4 lost node1 for good\n\n\n"
     assert storms.counts == {"lost": 4}

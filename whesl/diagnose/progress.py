@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
 from whesl.diagnose.labels import clean
 
 KEPT = 1 << 20  # bytes of the end of a file
+_LARGE = 64 << 20  # bytes of a log for whose lines numpy is worth its loading
 _LONGEST = 400  # characters of a line that may be a step
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 _STEP = re.compile(
@@ -44,29 +45,29 @@ class Tail:
         self._blocks: deque[tuple[bytes, int]] = deque()
         self._size = 0
 
-    def add(self, text: bytes, line: int) -> None:
+    def add(self, data: bytes, begin: int, end: int, behind: int) -> None:
         """Take in whole lines.
 
         Args:
-            text: the lines.
-            line: the number of the first, from 1.
+            data, begin, end: the lines: those between two places.
+            behind: the number of the line behind the last, from 1.
         """
-        if len(text) > KEPT:  # of a large part only its end
-            cut = text.find(b"\n", len(text) - KEPT) + 1
-            line += text.count(b"\n", 0, cut)
-            text = text[cut:]
-        self._blocks.append((text, line))
+        if end - begin > KEPT:  # of a large part only its end
+            begin = data.find(b"\n", end - KEPT, end) + 1
+        text = data[begin:end]
+        self._blocks.append((text, behind))
         self._size += len(text)
         while self._size - len(self._blocks[0][0]) >= KEPT:
             self._size -= len(self._blocks.popleft()[0])
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yield the parts, each of whole lines, with the number of its first line."""
-        yield from self._blocks
+        for text, behind in self._blocks:
+            yield text, behind - text.count(b"\n")
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the lines with their numbers."""
-        for text, line in self._blocks:
+        for text, line in self.blocks():
             for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
                 yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
 
@@ -80,6 +81,32 @@ class Tail:
                 kind = kinds[key] = _kind(content)
             if kind is not _Kind.OTHER:
                 yield number, clean(content).rank if kind is _Kind.STEP_OF_RANK else None
+
+
+class Breaks:
+    """Counts the lines of a log."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._fast: Callable[[bytes], int] | None = None
+
+    def count(self, text: bytes) -> int:
+        """Return the number of line breaks."""
+        self._bytes += len(text)
+        if self._fast is None:
+            if self._bytes < _LARGE:
+                return text.count(b"\n")
+            self._fast = _fast_count()
+        return self._fast(text)
+
+
+def _fast_count() -> Callable[[bytes], int]:
+    """Return what counts line breaks many times faster, where numpy is installed."""
+    try:
+        import numpy as np
+    except ImportError:
+        return lambda text: text.count(b"\n")
+    return lambda text: int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
 class _Kind(Enum):

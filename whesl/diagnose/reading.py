@@ -13,7 +13,7 @@ from whesl.diagnose.labels import uncoloured
 from whesl.diagnose.records import Observed
 from whesl.diagnose.scanner import Scanner
 
-READ_SIZE = 4 << 20
+READ_SIZE = 1 << 20
 STDIN = "-"
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
 

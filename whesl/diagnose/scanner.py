@@ -18,7 +18,7 @@ from whesl.diagnose.labels import COLOUR, Cleaned, clean, is_warning
 from whesl.diagnose.needle_search import NeedleSearch
 from whesl.diagnose.needles import Needle, ignores_case, needles
 from whesl.diagnose.prepared import prepared
-from whesl.diagnose.progress import Tail
+from whesl.diagnose.progress import Breaks, Tail
 from whesl.diagnose.records import Entry, Finding, Observed, Progress
 from whesl.diagnose.storms import Storms
 from whesl.diagnose.vocabulary import Role
@@ -103,6 +103,7 @@ class Scanner:
     def __init__(self, knowledge: Knowledge, endings: Knowledge) -> None:
         self._knowledge = knowledge
         self._endings = endings
+        self._breaks = Breaks()
         self._storms = Storms()
         self._ending_storms = Storms()
         self._first: dict[tuple[str, bool], list[Finding]] = {}
@@ -127,25 +128,29 @@ class Scanner:
 
     def feed(self, data: bytes) -> None:
         """Take in the next bytes of the file."""
-        text = self._carry + data
-        end = text.rfind(b"\n") + 1
-        if not end:
-            if len(text) < LONGEST:
-                self._carry = text
+        begin, end = 0, data.rfind(b"\n") + 1
+        if self._carry or not end:
+            begin = data.find(b"\n") + 1 or len(data)
+            joined = self._carry + data[:begin]
+            if not end and len(joined) < LONGEST:
+                self._carry = joined
                 return
-            end = len(text)
-        self._carry = text[end:]
-        self._block(text[:end])
+            self._carry = b""
+            self._block(joined if end else joined + b"\n", 0, len(joined) + (not end))
+        if begin < end:
+            self._block(data, begin, end)
+        if end:
+            self._carry = data[end:]
 
     def finish(self) -> None:
         """End the file."""
         if self._carry:
-            self._block(self._carry + b"\n")
+            self._block(self._carry + b"\n", 0, len(self._carry) + 1)
             self._carry = b""
         self._lines.append(self._line - 1)
         self._tails.append(self._tail)
         for text, line in self._tail.blocks():
-            self._pieces(self._endings, self._ending_storms, text, line)
+            self._pieces(self._endings, self._ending_storms, text, 0, len(text), line)
 
     def observed(self) -> Observed:
         """Return what was found in all files."""
@@ -169,33 +174,35 @@ class Scanner:
         """Return the last part of each file."""
         return self._tails
 
-    def _block(self, text: bytes) -> None:
-        if b"\x1b" in text:
-            text = COLOUR.sub(b"", text)
-        if not text.endswith(b"\n"):
-            text += b"\n"
-        self._tail.add(text, self._line)
-        self._line = self._pieces(self._knowledge, self._storms, text, self._line)
+    def _block(self, data: bytes, begin: int, end: int) -> None:
+        """Take in the whole lines between two places of some bytes."""
+        if data.find(b"\x1b", begin, end) >= 0:
+            data = COLOUR.sub(b"", data[begin:end])
+            begin, end = 0, len(data)
+        self._line = self._pieces(self._knowledge, self._storms, data, begin, end, self._line)
+        self._tail.add(data, begin, end, self._line)
 
-    def _pieces(self, knowledge: Knowledge, storms: Storms, text: bytes, line: int) -> int:
+    def _pieces(
+        self, knowledge: Knowledge, storms: Storms, data: bytes, begin: int, end: int, line: int
+    ) -> int:
         """Look for messages in whole lines, piece by piece: one may tell of a storm in the next.
 
         Args:
             knowledge: what to look for.
             storms: the lines that need not be judged any more.
-            text: the lines.
+            data, begin, end: the lines: those between two places.
             line: the number of the first.
 
         Returns:
             the number of the line behind the last.
         """
-        at = 0
-        while at < len(text):
-            end = text.rfind(b"\n", at, at + _PIECE) + 1 or text.index(b"\n", at) + 1
-            piece = text[at:end]
-            self._search(knowledge, storms, storms.take_out(piece), line)
-            line += piece.count(b"\n")
-            at = end
+        while begin < end:
+            stop = data.rfind(b"\n", begin, min(end, begin + _PIECE)) + 1 or data.index(b"\n", begin) + 1
+            piece = data[begin:stop]
+            lines = self._breaks.count(piece)
+            self._search(knowledge, storms, storms.take_out(piece, lines), line)
+            line += lines
+            begin = stop
         return line
 
     def _search(self, knowledge: Knowledge, storms: Storms, text: bytes, first: int) -> None:

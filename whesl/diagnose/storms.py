@@ -41,8 +41,8 @@ class Storms:
         """
         form = _form(line)
         if self._forms[form] >= ENOUGH:
-            if len(self._removed) < _MOST and len(line) <= _LONGEST:
-                self._removed.setdefault(form, _expression(line))
+            if form not in self._removed and len(self._removed) < _MOST and len(line) <= _LONGEST:
+                self._removed[form] = _expression(line)
             self.counts.update(self._names[form])
             return True
         names, times = self._alike.get(tuple(needles), ((), 0))
@@ -67,21 +67,21 @@ class Storms:
         before, times = self._alike.get(tuple(needles), (names, 0))
         self._alike[tuple(needles)] = (names, times + 1 if names == before else 1)
 
-    def take_out(self, text: bytes) -> bytes:
+    def take_out(self, text: bytes, lines: int) -> bytes:
         """Return whole lines, those of storms emptied and counted; each line keeps its number.
 
         Args:
             text: the lines, with a break behind the last.
+            lines: how many they are.
         """
         if not self._removed:
             return text
-        lines = text.count(b"\n")
         text = b"\n" + text
         for form, expression in list(self._removed.items()):
             text, count = expression.subn(b"\n", text)
             for name in self._names[form] if count else ():
                 self.counts[name] += count
-            if count * _RARE < lines:
+            if (count + 1) * _RARE < lines:
                 del self._removed[form]
         return text[1:]
 
