@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import time
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,14 +15,18 @@ from whesl.coordinator.client.journal_state import known_state
 from whesl.model import file_retry
 from whesl.model import home as places
 from whesl.model.decode_errors import UNDECODABLE
+from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
-from whesl.report.collection import without_coordinator
+from whesl.report.collection import gather, without_coordinator
 from whesl.report.directories import TaskDirectory, task_directories
 from whesl.report.exec_groups import grouped
+from whesl.report.overview import Overview, overview
 from whesl.report.records import ALONE, Group
+from whesl.report.report_builder import summarise
 from whesl.report.text_report import count, stamp
 
+_DAY = 86400.0  # seconds
 _ENDED_WELL = frozenset({TaskState.COMPLETED, TaskState.SKIPPED})
 
 
@@ -85,6 +90,24 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
         newest = max(run.began for run in runs)
         found.append(Ran(name=named(group), began=newest, runs=runs, command=group.command))
     return sorted(found, key=lambda ran: -ran.began)
+
+
+def overview_of(home: Path, days: int, *, queue_wait: float | None, poll: float) -> Overview:
+    """Sum up what all workflows, and commands without one, have done in so many days until now.
+
+    Args:
+        home: the WHESL home.
+        days: how many.
+        queue_wait, poll: as for ``summarise``, seconds.
+    """
+    until = time.time()
+    since = until - days * _DAY
+    reports = []
+    for name in sorted({ran.name for ran in workflows(home, [])} | {ALONE}):
+        with contextlib.suppress(UsageError):  # nothing of it is so new
+            gathered = gather(home, name, lambda item: item.written() >= since)
+            reports.append(summarise(gathered, queue_wait=queue_wait, poll_interval=poll))
+    return overview(reports, since, until)
 
 
 def named(group: Group) -> str:

@@ -25,6 +25,12 @@ class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
     job: str = ""
     claim: str = ""
 
+    def written(self) -> float:
+        """Return when its journal was written last, seconds since the epoch."""
+        with contextlib.suppress(OSError):
+            return (self.path / "journal.db").stat().st_mtime
+        return self.began
+
     def state(self) -> TaskState:
         """Return how it ended; RUNNING when it has not, or nobody was left to write that down."""
         with contextlib.suppress(OSError, *UNDECODABLE):

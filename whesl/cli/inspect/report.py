@@ -31,6 +31,7 @@ _LISTED = 10
 @click.command()
 @click.argument("workflow", required=False, shell_complete=completion_candidates.workflows)
 @click.option("--list", "only_list", is_flag=True, help="List all workflows, the newest first.")
+@click.option("--days", type=click.IntRange(min=1), metavar="N", help="Sum up all of the last N days.")
 @click.option(
     "--day",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -59,6 +60,7 @@ _LISTED = 10
 def report(
     workflow: str | None,
     only_list: bool,
+    days: int | None,
     day: datetime | None,
     job: str,
     directory: str,
@@ -78,6 +80,19 @@ def report(
     home = keys.home()
     if only_list:
         _list(home, as_json=as_json)
+        return
+    if days is not None:
+        if workflow or day or job or directory or markdown:
+            raise UsageError("--days sums up all workflows, on a terminal, as --html or as --json")
+        from whesl.report import overview_forms
+
+        totals = workflow_list.overview_of(home, days, queue_wait=queue_wait, poll=poll)
+        if html is not None:
+            _write(html, overview_forms.html(totals))
+        if as_json:
+            click.echo(msgspec.json.format(msgspec.json.encode(totals), indent=2).decode())
+        elif html is None:
+            overview_forms.show(totals, Screen())
         return
     began = f"{day:%Y-%m-%d}" if day else ""
     wanted = Wanted(day=began, job=job, directory=directory and str(Path(directory).resolve()))

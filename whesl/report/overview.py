@@ -1,0 +1,146 @@
+"""All that a user has run in some days: what failed, why, where, what it cost, what rules would have saved.
+
+Pure: it sums up the reports of workflows. A node-hour is an hour of one node of a task.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from whesl.model.evidence import HELPS, Advice, Cause, explain, shortened
+from whesl.model.states import TaskState
+from whesl.report.exception_row import ExceptionRow
+from whesl.report.records import Report, TaskRow
+from whesl.report.text_report import died_of
+
+_HOUR = 3600.0
+_LINE = 160
+_RESTARTABLE = frozenset({Advice.SAME_NODES, Advice.OTHER_NODES, Advice.OTHER_RESOURCES})
+_WELL = frozenset({"recovered", "completed"})
+
+
+class Failure(msgspec.Struct, kw_only=True):
+    """One kind of failure: an exception of the rules, or, where no rule saw it, what the task died of.
+
+    ``times``: how often. ``recovered``: how often the task went on. ``tasks``: of how many.
+    ``lost``: node-hours of the attempts that it ended. ``saved``: node-hours that recoveries saved.
+    ``avoidable``: of ``lost``, those of tasks that no rule protected although a restart would have helped.
+    ``advice``: how. ``nodes``: where, how often. ``why``: the line that told the newest one.
+    """
+
+    what: str
+    ruled: bool
+    times: int = 0
+    recovered: int = 0
+    tasks: int = 0
+    lost: float = 0.0
+    saved: float = 0.0
+    avoidable: float = 0.0
+    advice: str = ""
+    nodes: dict[str, int] = {}
+    why: str = ""
+    newest: float = 0.0
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened between two times (seconds since the epoch). ``failures``: the costliest first."""
+
+    since: float
+    until: float
+    workflows: int
+    tasks: int
+    completed: int
+    failed: int
+    ran: float
+    lost: float
+    saved: float
+    avoidable: float
+    failures: tuple[Failure, ...]
+    nodes: dict[str, int]
+
+
+def overview(reports: Iterable[Report], since: float, until: float) -> Overview:
+    """Sum up reports.
+
+    Args:
+        reports: of all workflows; what was over before ``since`` is left out.
+        since, until: seconds since the epoch.
+    """
+    failures: dict[tuple[str, bool], Failure] = {}
+    tasks: list[TaskRow] = []
+    workflows = 0
+    for report in reports:
+        present = {row.task: row for row in report.tasks if (row.ended or until) >= since and row.runs}
+        workflows += bool(present)
+        tasks += present.values()
+        ruled: set[str] = set()
+        seen: set[tuple[str, str]] = set()
+        for raised in report.exceptions:
+            if raised.task in present and raised.time >= since and raised.outcome != "transformed":
+                ruled.add(raised.task)
+                failure = _of(failures, raised.exception, ruled=True)
+                failure.tasks += (raised.task, raised.exception) not in seen
+                seen.add((raised.task, raised.exception))
+                _add_raised(failure, raised, present)
+        for row in present.values():
+            if row.state == TaskState.FAILED.value and row.task not in ruled:
+                _add_failed(failures, row, since, until)
+    found = sorted(failures.values(), key=lambda each: (-each.lost, -each.times, each.what))
+    nodes: Counter[str] = Counter()
+    for failure in found:
+        nodes.update(failure.nodes)
+    return Overview(
+        since=since,
+        until=until,
+        workflows=workflows,
+        tasks=len(tasks),
+        completed=sum(row.state in (TaskState.COMPLETED, TaskState.SKIPPED) for row in tasks),
+        failed=sum(row.state == TaskState.FAILED for row in tasks),
+        ran=sum(_node_hours(row, since, until) for row in tasks),
+        lost=sum(each.lost for each in found),
+        saved=sum(each.saved for each in found),
+        avoidable=sum(each.avoidable for each in found),
+        failures=tuple(found),
+        nodes=dict(nodes.most_common()),
+    )
+
+
+def _of(failures: dict[tuple[str, bool], Failure], what: str, *, ruled: bool) -> Failure:
+    return failures.setdefault((what, ruled), Failure(what=what, ruled=ruled))
+
+
+def _add_raised(failure: Failure, raised: ExceptionRow, tasks: Mapping[str, TaskRow]) -> None:
+    failure.times += 1
+    failure.recovered += raised.outcome in _WELL
+    failure.lost += (raised.lost_work or 0.0) * tasks[raised.task].nodes / _HOUR
+    failure.saved += raised.node_hours or 0.0
+    _note(failure, raised.node, explain(raised.kind, raised.line, raised.detail), raised.time)
+
+
+def _add_failed(failures: dict[tuple[str, bool], Failure], row: TaskRow, since: float, until: float) -> None:
+    cause: Cause | None = died_of(row)
+    failure = _of(failures, cause.cause.value if cause else f"status {row.exit_code}", ruled=False)
+    lost = _node_hours(row, since, until)
+    failure.times += 1
+    failure.tasks += 1
+    failure.lost += lost
+    if cause is not None:
+        failure.advice = HELPS.get(cause.advice, "")
+        failure.avoidable += lost if cause.advice in _RESTARTABLE else 0.0
+    why = cause.text or cause.sentence if cause is not None else row.reason
+    _note(failure, cause.node if cause is not None else "", why, row.ended or until)
+
+
+def _note(failure: Failure, node: str, why: str, time: float) -> None:
+    if node:
+        failure.nodes = {**failure.nodes, node: failure.nodes.get(node, 0) + 1}
+    if time >= failure.newest:
+        failure.why, failure.newest = shortened(why, _LINE), time
+
+
+def _node_hours(row: TaskRow, since: float, until: float) -> float:
+    ran = sum(max((run.ended or until) - max(run.started, since), 0.0) for run in row.runs)
+    return ran * row.nodes / _HOUR
