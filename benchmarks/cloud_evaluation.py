@@ -22,6 +22,7 @@ from whesl.experiments.registry import Finding
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cloud" / "evaluation.md"
 WORDS = {True: "holds", False: "does not", None: "open"}
+_SHARE = re.compile(r"the same in (\d+) % of the resamples")
 SCALES = {"large": 795, "small": 80}
 
 
@@ -79,7 +80,11 @@ def observed(place: Path) -> list[str]:
         first = next(iter(scales.values()))
         words = [first.statement.removeprefix("Observation "), first.printed]
         for scale in SCALES:
-            words += [scales[scale].measured, WORDS[scales[scale].holds]]
+            share = _SHARE.search(scales[scale].difference)
+            words += [
+                scales[scale].measured,
+                WORDS[scales[scale].holds] + (f" ({share[1]})" if share else ""),
+            ]
         lines.append(f"| {' | '.join(words)} |")
     return lines
 

@@ -298,6 +298,7 @@ class Scaling:
         context, budget = self._context, self._context.limits.budget
         if budget is None or NEAR_BUDGET in context.state.troubles:
             return
-        if "budget" in context.state.troubles or self._promised(now) >= ALARM * budget:
-            why = f"{100 * ALARM:.0f} % of {budget:.2f} are spent, or promised to instances that run"
+        promised = self._promised(now)
+        if "budget" in context.state.troubles or promised >= ALARM * budget:
+            why = f"{promised:.2f} of {budget:.2f} are spent, or promised to instances that run"
             context.trouble(NEAR_BUDGET, why, now)
