@@ -121,7 +121,8 @@ def test_only_what_whesl_has_withdrawn_is_allowed_again(default: str, changed: l
     assert commands.changed == changed
 
 
-LOST = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
+LOST = (JobState.NODE_FAIL, JobState.OUT_OF_MEMORY)
+DOWN = {"node": "n2", "state": "down", "reason": "silent", "source": "agent"}
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -134,7 +135,7 @@ def test_a_job_in_danger_runs_again_only_as_its_user_has_said(said: RequeueSaid,
     world = World()
     world.workflow()
     a = world.register("a", requeue=said, kept=kept)
-    world.tell(a, report(task="w/a", kind="node", time=world.now, data=LOST))
+    world.tell(a, report(task="w/a", kind="node", time=world.now, data=DOWN))
     world.ports.fake.put("job-a", batch_host="n1")
     world.wait(60)
     assert bool(world.ports.fake.allowed) is (kept and said is RequeueSaid.NOTHING)
@@ -196,3 +197,84 @@ def test_how_a_job_ended_under_its_isolator_its_scheduler_says(state: JobState) 
     expected = {"CANCELLED": TaskState.CANCELLED, "COMPLETED": TaskState.COMPLETED}
     assert world.task("a").state is expected.get(state.value, TaskState.FAILED)
     assert state.value in world.task("a").reason
+
+
+def ends_by_sigterm(world: World, peer: str, state: TaskState = TaskState.CANCELLED, code: int = 143) -> None:
+    """As an isolator that hears what all of its job hears."""
+    told = {"code": code, "state": state, "reason": "terminated", "terminated": True}
+    world.tell(peer, report(task="w/a", kind="finished", time=world.now, data=told))
+    world.tell(
+        peer,
+        Finished(task="w/a", state=state, exit_code=code, attempts=1, claim="job-a.0", terminated=True),
+    )
+
+
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.RUNNING, JobState.COMPLETING])
+@pytest.mark.parametrize("code", [0, 143])
+def test_a_job_that_its_own_script_runs_again_has_not_ended(state: JobState, code: int) -> None:
+    """The end of its first run, by the SIGTERM of the requeue, was told as "cancelled"."""
+    world = World()
+    world.workflow()
+    a = world.register("a")
+    world.ports.fake.put("job-a", state, restarts=1)
+    ends_by_sigterm(world, a, TaskState.CANCELLED if code else TaskState.COMPLETED, code)
+    world.wait(300)
+    assert world.task("a").state is TaskState.UNOBSERVED
+    assert not world.ports.fake.lifted, "its user's own requeue waits as long as without us"
+    world.ports.fake.put("job-a", JobState.RUNNING, restarts=1)
+    second = world.register("a", restarts=1)
+    assert world.task("a").state is TaskState.RUNNING and world.task("a").parted is None
+    world.ports.fake.put("job-a", JobState.COMPLETED, restarts=1)
+    ended = Finished(task="w/a", state=TaskState.COMPLETED, exit_code=0, attempts=1, claim="job-a.1")
+    world.tell(second, ended)
+    assert world.task("a").state is TaskState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("state", "became"),
+    [
+        *((state, TaskState.CANCELLED) for state in JobState if state.ended and state not in LOST),
+        *((state, TaskState.FAILED) for state in LOST),
+    ],
+)
+def test_a_job_that_ended_by_sigterm_and_does_not_run_again_is_told_at_once(
+    state: JobState, became: TaskState
+) -> None:
+    world = World()
+    world.workflow()
+    a = world.register("a")
+    world.ports.fake.put("job-a", JobState.COMPLETING)
+    ends_by_sigterm(world, a)
+    world.wait(2)
+    assert world.task("a").state is TaskState.UNOBSERVED
+    world.ports.fake.put("job-a", state, raw_state=state.value)
+    world.wait(2)
+    assert (world.task("a").state, world.task("a").exit_code) == (became, 143)
+    assert world.task("a").reason == f"terminated ({state.value})"
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_task_that_was_ended_alone_or_whose_scheduler_is_away_is_told_as_its_isolator_did(
+    answers: bool,
+) -> None:
+    """SIGTERM may have come to a step of the job, which goes on."""
+    world = World()
+    world.workflow()
+    a = world.register("a")
+    world.ports.fake.silent = 0 if answers else 1000
+    ends_by_sigterm(world, a)
+    world.wait(30)
+    assert (world.task("a").state, world.task("a").exit_code) == (TaskState.CANCELLED, 143)
+    assert world.task("a").reason == "terminated"
+
+
+def test_a_coordinator_that_is_restarted_meanwhile_asks_again() -> None:
+    world = World()
+    world.workflow()
+    a = world.register("a")
+    world.ports.fake.put("job-a", JobState.COMPLETING)
+    ends_by_sigterm(world, a)
+    world.restart()
+    world.ports.fake.put("job-a", JobState.TIMEOUT, raw_state="TIMEOUT")
+    world.wait(3)
+    assert world.task("a").state is TaskState.CANCELLED

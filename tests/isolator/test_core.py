@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable
 
 import msgspec
+import pytest
 
 from tests.isolator.conftest import (
     NOW,
@@ -354,6 +355,17 @@ def test_the_time_that_a_program_was_left_outlives_its_isolator(world: Make) -> 
     made.exits(0)
     assert made.finished is not None
     assert made.finished.code == 0
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("job", ["7", ""])
+def test_an_end_by_sigterm_to_all_of_a_job_is_told_as_such(world: Make, job: str, alone: bool) -> None:
+    """That job may run again: only its resource manager knows."""
+    made = world(exception(), job_id=job)
+    made.feed(Signalled(signum=signal.SIGTERM, alone=alone))
+    made.exits(143)
+    ended = made.state.ended
+    assert ended is not None and ended.terminated is (bool(job) and not alone)
 
 
 def test_a_batch_shell_that_was_killed_is_the_end(world: Make) -> None:

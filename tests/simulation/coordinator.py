@@ -276,7 +276,7 @@ class Coordinator:
                         place.hearing.heard(entry.id, world.now)
         for record in records:
             kind, data = record.kind, msgspec.to_builtins(record)
-            if kind == "unobserved":
+            if kind == "unobserved" and "asking" not in data["reason"]:  # else its isolator has said its end
                 place.hearing.unobserved(data["task"], world.now)
             if world.tracing and kind != "report":
                 world.note("coordinator", f"  {kind} {str(data)[:200]}")

@@ -133,9 +133,6 @@ def test_a_signal_to_the_batch_shell_is_the_script_s(desk: Desk) -> None:
     assert "no node is avoided" in desk.call(WHESL, "nodes")
 
 
-# Slurm sends the old run SIGTERM, whose isolator may say "cancelled" before the requeue is seen.
-# The job runs again all the same, but ``whesl run`` has ended.
-@pytest.mark.xfail(reason="the end of the requeued run may be taken for the task's", strict=False)
 def test_a_script_s_own_requeue_is_honoured(desk: Desk) -> None:
     run = desk.run("requeue.sh", REQUEUE)
     until(lambda: "run 0" in desk.said("requeue.out"), "the first run", 60.0)

@@ -398,11 +398,16 @@ class Command(Record, frozen=True, kw_only=True, tag="command"):
 
 
 class Parted(Record, frozen=True, kw_only=True, tag="parted"):
-    """An isolator left while its job is to run again: how it said that it ended."""
+    """An isolator left, and its job is to run again, or may be: how it said that it ended.
+
+    ``again``: its scheduler runs the job again, which was not ordered here.
+    """
 
     task: str
     state: TaskState
     exit_code: int
+    reason: str = ""
+    again: bool = False
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):

@@ -425,12 +425,13 @@ class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
-    """How it all ended. ``with_job``: its job had ended, and nobody knew here how."""
+    """How it all ended. ``with_job``, ``terminated``: as in ``messages.Finished``."""
 
     code: int
     state: TaskState
     reason: str = ""
     with_job: bool = False
+    terminated: bool = False
 
 
 class JournalTroubled(Record, frozen=True, kw_only=True, tag="journal"):

@@ -59,7 +59,7 @@ def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
             return f"step-failed: {record.note}".rstrip(": ")
         case isolator.LeaseEnded():
             return record.reason
-        case isolator.Finished():
+        case isolator.Finished() if not record.terminated:
             status = f" ({record.code})" if record.code else ""
             return f"{record.state.value}{status}{f': {record.reason}' if record.reason else ''}"
         case coordinator.Unobserved():
@@ -70,6 +70,8 @@ def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
             return f"{record.other.partition('/')[2]}, with which it is coupled, has failed"
         case isolator.RestartedForAnother():
             return "is restarted, since a task that it is coupled with was"
+        case coordinator.Parted(again=True):
+            return "its job was requeued, and runs again"
         case coordinator.RequeueDecided():
             return f"job {record.job_id} is to run again: {record.because}"
         case coordinator.RequeueDone(outcome=OrderStatus.REFUSED):

@@ -121,7 +121,7 @@ class Finished(Message, frozen=True, kw_only=True, tag="finished"):
     """The task ended under its isolator; final.
 
     ``with_job``: its job has ended, which the isolator has seen by the end of the batch shell. How, the
-    resource manager knows.
+    resource manager knows. ``terminated``: by SIGTERM to all of its job, which may be about to run again.
     """
 
     task: str
@@ -130,6 +130,7 @@ class Finished(Message, frozen=True, kw_only=True, tag="finished"):
     attempts: int
     claim: str = ""
     with_job: bool = False
+    terminated: bool = False
 
 
 class NodeSuspect(Message, frozen=True, kw_only=True, tag="node-suspect"):

@@ -35,6 +35,7 @@ from whesl.coordinator.core.recovery import (
     dependent_reconfiguration,
     recovery_sequence,
     requeue_and_silent_tasks,
+    terminated_with_job,
 )
 from whesl.coordinator.core.state import State, TaskEntry
 from whesl.coordinator.core.transition_context import Transition
@@ -220,13 +221,14 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
         if not entry.parted:
             transition.record(records.Parted(task=entry.id, state=message.state, exit_code=message.exit_code))
         return
+    if message.terminated and entry.job_id and entry.rjms:
+        terminated_with_job.part(transition, entry, message)
+        return
     if message.with_job and entry.job_id and entry.rjms:
         transition.record(records.Unobserved(task=entry.id, reason="its batch shell was killed"))
         requeue_and_silent_tasks.look(transition, transition.state.tasks[entry.id])
         return
     state = message.state if message.state.final else TaskState.FAILED
-    for control in [control for control in transition.state.controls.values() if control.task == entry.id]:
-        transition.record(records.ControlDone(id=control.id, task=entry.id))
     transition.record(
         records.Finished(
             task=entry.id,
@@ -238,9 +240,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
             peer=peer,
         )
     )
-    for known in transition.state.recoveries_of(entry.id):
-        if not known.closed:
-            transition.record(records.Closed(recovery=known.id, task=entry.id, outcome=state.value))
+    transition.close(entry, state)
     transition.say(f"{entry.id}: {state.value}, exit status {message.exit_code}, {message.attempts} attempts")
     dependent_reconfiguration.tell_of_failure(transition, entry)
 
@@ -297,7 +297,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     Arrived: _on_arrived,
     HeartbeatsArrived: _on_heartbeats,
     StepEnded: recovery_sequence.on_step_ended,
-    JobSeen: requeue_and_silent_tasks.on_job_seen,
+    JobSeen: terminated_with_job.on_job_seen,
     RequeueAsked: requeue_and_silent_tasks.on_requeue_asked,
     RequeueEnded: recovery_sequence.on_requeue_ended,
     RequeueAllowed: requeue_and_silent_tasks.on_requeue_allowed,

@@ -64,6 +64,15 @@ class WorkflowEntry(msgspec.Struct, frozen=True, kw_only=True):
     counted: Map[str, None] = Map()
 
 
+class Parting(msgspec.Struct, frozen=True, kw_only=True):
+    """How an isolator has said that its task ended, and whether the job was seen to run again since."""
+
+    state: TaskState
+    exit_code: int
+    reason: str
+    again: bool
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """How the recovery from a numbered exception ended. ``raised``: which one of that number it was."""
 
@@ -114,7 +123,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     declared: tuple[str, ...] = ()
     configuration: Configuration = Configuration()
     signal: int = 0  # to be sent with the present configuration
-    parted: str = ""  # its isolator has left while the job is to run again: how it said it ended
+    parted: Parting | None = None  # its isolator has left, and the job may run again
     exit_code: int | None = None
     reason: str = ""
     trouble: str = ""  # what is wrong with its isolator's journal

@@ -65,6 +65,14 @@ class Transition:
             )
         )
 
+    def close(self, entry: TaskEntry, state: TaskState) -> None:
+        """Write down that a task that has ended in a state is recovered and controlled no more."""
+        for control in [control for control in self.state.controls.values() if control.task == entry.id]:
+            self.record(records.ControlDone(id=control.id, task=entry.id))
+        for known in self.state.recoveries_of(entry.id):
+            if not known.closed:
+                self.record(records.Closed(recovery=known.id, task=entry.id, outcome=state.value))
+
     def task(self, name: str) -> TaskEntry | None:
         """Return a task by its id, or by the name its isolator gave it."""
         return self.state.tasks.get(self.state.aliases.get(name, name))

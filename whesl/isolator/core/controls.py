@@ -9,9 +9,8 @@ from __future__ import annotations
 import signal
 
 from whesl.isolator.core.events_and_commands import JobEnded, Signalled
-from whesl.isolator.core.lost_nodes import TERMINATED
 from whesl.isolator.core.recovery import recovery_decision, recovery_sequence
-from whesl.isolator.core.state import Phase
+from whesl.isolator.core.state import TERMINATED, Phase
 from whesl.isolator.core.transition_context import Transition
 from whesl.model.evidence import Detected, Evidence
 from whesl.model.outcomes import Action, ControlAction

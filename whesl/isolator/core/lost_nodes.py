@@ -10,13 +10,11 @@ from __future__ import annotations
 from whesl.esl.spec import ResourceKind
 from whesl.isolator.core.events_and_commands import NodeSeen
 from whesl.isolator.core.recovery.escalation_to_coordinator import FAILED_WITHOUT_STATUS
-from whesl.isolator.core.state import Phase, State
+from whesl.isolator.core.state import TERMINATED, Phase, State
 from whesl.isolator.core.transition_context import Transition
 from whesl.model.states import NodeState, TaskState
 from whesl.records import isolator as records
 from whesl.rjms import manager_table
-
-TERMINATED = "terminated, as at the time limit"
 
 
 def news(state: State, event: NodeSeen) -> bool:

@@ -25,6 +25,8 @@ from whesl.operations.recovery_limits import Budget
 from whesl.records import isolator as records
 from whesl.records.plan_step import PlanStep
 
+TERMINATED = "terminated, as at the time limit"
+
 
 class Phase(str, Enum):
     """What the isolator is doing."""
@@ -153,6 +155,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     unconfirmed: bool = False  # the last attempt to fence did not succeed
     fence_again: float | None = None  # when the next one begins; None while one is under way
     reached: Reach | None = None  # how far the present attempt had come when its output was last asked for
+
+    @property
+    def terminated(self) -> bool:
+        """Whether all of its job was sent SIGTERM: that ends, or runs again."""
+        return self.stop_reason == TERMINATED and not self.patient and bool(self.setup.job_id)
 
     @property
     def task_state(self) -> TaskState:

@@ -122,7 +122,9 @@ class Transition:
         ``with_job``: the job has ended, and its resource manager knows how.
         """
         if self.state.phase is not Phase.FINISHED:
-            self.record(records.Finished(code=code, state=state, reason=reason, with_job=with_job))
+            ended = records.Finished(code=code, state=state, reason=reason, with_job=with_job)
+            terminated = self.state.terminated and not with_job
+            self.record(msgspec.structs.replace(ended, terminated=terminated))
         self.send_finished()
 
     def send_finished(self) -> None:
@@ -137,6 +139,7 @@ class Transition:
                 attempts=self.state.attempt,
                 claim=self.state.setup.claim,
                 with_job=ended.with_job,
+                terminated=ended.terminated,
             )
         )
         self.do(Finish(code=ended.code, state=ended.state, reason=ended.reason))

@@ -14,6 +14,7 @@ from whesl.coordinator.core.state import (
     Answer,
     ControlEntry,
     Outcome,
+    Parting,
     State,
     TaskEntry,
     WorkflowEntry,
@@ -136,9 +137,10 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
         case records.Command():
             return _command(state, record)
         case records.Parted():
-            return state_edits.task_changed(
-                state, record.task, parted=record.state, exit_code=record.exit_code
+            told = Parting(
+                state=record.state, exit_code=record.exit_code, reason=record.reason, again=record.again
             )
+            return state_edits.task_changed(state, record.task, parted=told)
         case (
             records.CoordinatorStarted()
             | records.CoordinatorStopped()
@@ -229,7 +231,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
         quiet=0.0,
         over=0.0,
         trouble=before.trouble if record.peer == before.peer else "",
-        parted="",
+        parted=None,
     )
     aliases = state.aliases.with_(record.alias, task) if record.alias else state.aliases
     return state_edits.with_task(state, entry, aliases=aliases)

@@ -36,6 +36,9 @@ from whesl.wire.messages import EscalationDecision
 
 SPENT = "the job was run again already, and is not run a third time"
 UNWANTED = "its user wants no second run (--no-requeue)"
+_LOST = frozenset({JobState.NODE_FAIL, JobState.OUT_OF_MEMORY})
+# Seconds between two looks at a job that ends or runs again.
+SOON = 1.0
 # Reasons that mean another set of nodes would do.
 _ALLOCATION = frozenset({"spares-exhausted", "allocation-lost"})
 _STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
@@ -167,7 +170,7 @@ def prepare(transition: Transition, entry: TaskEntry) -> None:
     node has left it, so what may be needed then has to be said when the first doubt comes up.
     """
     ours = entry.kept and entry.requeue is RequeueSaid.NOTHING and not _observed(transition, entry)
-    again = _runs(entry) < transition.state.settings.requeues and pending_requeue(transition, entry) is None
+    again = runs(entry) < transition.state.settings.requeues and pending_requeue(transition, entry) is None
     if ours and again and entry.live and entry.job_id and entry.rjms:
         transition.do(AllowRequeue(task=entry.id, rjms=entry.rjms, job_id=entry.job_id))
 
@@ -178,7 +181,7 @@ def _observed(transition: Transition, entry: TaskEntry) -> bool:
     return workflow is not None and workflow.observe
 
 
-def _runs(entry: TaskEntry) -> int:
+def runs(entry: TaskEntry) -> int:
     """Return how often the job was run again before, as its claim tells."""
     count = entry.claim.removeprefix(f"{entry.job_id}.")
     return int(count) if count.isdecimal() else 0
@@ -242,7 +245,7 @@ def watch(transition: Transition) -> None:
             )
         unobserved = transition.state.tasks[entry.id].state is TaskState.UNOBSERVED
         if begins or (done and silent) or (unobserved and order_is_quiet(order)):
-            look(transition, transition.state.tasks[entry.id])
+            look(transition, transition.state.tasks[entry.id], SOON if asked_of(transition, entry) else None)
     if quiet:
         transition.record(records.Quiet(tasks=quiet))
 
@@ -273,7 +276,9 @@ def look(transition: Transition, entry: TaskEntry, every: float | None = None) -
     transition.volatile(
         looking=volatile.looking.with_(entry.id, None), looked=volatile.looked.with_(entry.id, transition.now)
     )
-    start = not _observed(transition, entry)
+    # A job that its user runs again waits as long as Slurm has it wait.
+    order = pending_requeue(transition, entry)
+    start = not _observed(transition, entry) and (entry.parted is None or order is not None)
     transition.do(LookAtJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, start=start))
 
 
@@ -341,6 +346,32 @@ def _ended_silently(
         ended_unheard(transition, entry, entry.job_id, record.state, word, code, down)
 
 
+def asked_of(transition: Transition, entry: TaskEntry) -> bool:
+    """Whether a task has ended by SIGTERM to all of its job, and what becomes of that is not known yet."""
+    parted = entry.parted is not None and not entry.parted.again
+    return parted and pending_requeue(transition, entry) is None
+
+
+def ended_as_told(transition: Transition, entry: TaskEntry, state: JobState, detail: str) -> None:
+    """Write down that a task has ended as its isolator has said, since its job does not run again.
+
+    Args:
+        transition: the present one.
+        entry: the task.
+        state: the job's.
+        detail: what the scheduler calls that, "" where the job has not ended.
+    """
+    assert entry.parted is not None
+    told = entry.parted
+    lost = state in _LOST and told.state is TaskState.CANCELLED
+    became = TaskState.FAILED if lost else told.state
+    reason = f"{told.reason} ({detail})" if detail else told.reason
+    transition.finished(entry, became, told.exit_code, reason, ToldBy.SCHEDULER)
+    transition.close(entry, became)
+    transition.say(f"{entry.id}: {became.value}: {reason}")
+    dependent_reconfiguration.tell_of_failure(transition, entry)
+
+
 def ended_unheard(
     transition: Transition,
     entry: TaskEntry,
@@ -364,6 +395,9 @@ def ended_unheard(
         code: the job's exit status, -1 for none.
         down: nodes that left the job and are down, as far as the scheduler was asked.
     """
+    if asked_of(transition, entry):
+        ended_as_told(transition, entry, state, detail)
+        return
     became = _STATES.get(state, TaskState.FAILED)
     reason = f"job {job} ended and its isolator did not say how: {detail}" if job else detail
     lost = [node for node in entry.uses if node in entry.lost or node in down]
@@ -441,8 +475,8 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
 
 def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
     """Fail a task that nobody looks after any more, and end its job, so that its manager sees it."""
-    code = entry.exit_code if entry.parted and entry.exit_code else 1
-    transition.finished(entry, TaskState.FAILED, code, reason, ToldBy.COORDINATOR)
+    code = entry.parted.exit_code if entry.parted else 0
+    transition.finished(entry, TaskState.FAILED, code or 1, reason, ToldBy.COORDINATOR)
     cancel_job(transition, entry)
 
 
