@@ -108,6 +108,29 @@ def test_a_signal_to_everybody_is_passed_on_to_nobody(bench: Bench) -> None:
     assert counts(bench.place, "program") == {int(signal.SIGUSR1): 1, int(signal.SIGUSR2): 1}
 
 
+@pytest.mark.parametrize("part", [0, 1])
+def test_what_is_ignored_when_whesl_is_called_every_attempt_of_the_program_ignores(
+    bench: Bench, part: int
+) -> None:
+    """``nohup whesl exec CMD``: CMD was ended by SIGHUP all the same."""
+    # Python ignores SIGXFSZ by itself, so nobody can tell whether its caller has.
+    ignored = [signum for signum in SIGNALS[part::2] if signum != signal.SIGXFSZ]
+
+    def ignore() -> None:
+        for signum in ignored:
+            signal.signal(signum, signal.SIG_IGN)
+
+    masks = ["grep", "-e", "SigBlk", "-e", "SigIgn", "/proc/self/status"]
+    plain = subprocess.run(masks, capture_output=True, check=True, preexec_fn=ignore).stdout.decode()
+    text = (
+        f'{" ".join(masks)} >>masks\n[ "$WHESL_RESTART_COUNT" = 1 ] || echo "An error occurred in MPI_Send"\n'
+    )
+    words = bench.script(f'{text}[ "$WHESL_RESTART_COUNT" = 1 ] || exec sleep 60\n')
+    child = bench.exec(*words, options=("-e", bench.rules()), preexec_fn=ignore, stdout=subprocess.PIPE)
+    child.communicate(timeout=60)
+    assert (bench.place / "masks").read_text() == plain * 2
+
+
 def test_the_program_leads_a_process_group_with_nothing_blocked(bench: Bench) -> None:
     script = "ps -o pgid= -p $$ >pgid; echo $$ >pid; grep -E 'Sig(Blk|Ign)' /proc/self/status >masks"
     code, _, err = bench.run("sh", "-c", script)

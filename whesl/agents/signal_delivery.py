@@ -47,6 +47,15 @@ _BEGINNING = 1.0
 _CATS = ("/bin/cat", "/usr/bin/cat")
 
 
+def heard() -> list[int]:
+    """Return what this process does not ignore by its caller's wish, as under nohup; so shall its task.
+
+    Python itself ignores SIGXFSZ.
+    """
+    every = [signum for signum in SIGNALS if signal.getsignal(signum) is not signal.SIG_IGN]
+    return [*{*every, signal.SIGXFSZ}]
+
+
 class _Pair:
     """Two witnesses. ``near`` is in the keeper's process group; 0 where one could not be started.
 
@@ -212,13 +221,13 @@ def hold_signals() -> None:
 
 @contextlib.contextmanager
 def signals_kept() -> Iterator[None]:
-    """Let a task be started meanwhile: no signal is blocked or ignored in it, and none that comes is lost.
+    """Let a task be started meanwhile: no signal is blocked in it, and none that comes is lost.
 
     Afterwards signals wait, as after ``hold_signals``, those that came meanwhile among them.
     """
     came: list[int] = []
-    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
-    for signum in SIGNALS:
+    before = {signum: signal.getsignal(signum) for signum in heard()}
+    for signum in before:
         signal.signal(signum, lambda number, _: came.append(number))  # a handler is not inherited by programs
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import zmq
 
-from whesl.agents.signal_delivery import ALONE, ENDING, SIGNALS
+from whesl.agents.signal_delivery import ALONE, ENDING, SIGNALS, heard
 from whesl.locking import procfs
 
 _MEANT = {signum: (int(signum), False) for signum in ENDING} | {
@@ -26,7 +26,7 @@ class Signals:
         for end in (self._heard, self._written):
             end.setblocking(False)
         signal.set_wakeup_fd(self._written.fileno(), warn_on_full_buffer=False)
-        for signum in SIGNALS:  # what is sent to all of a job is not to end this process
+        for signum in heard():  # what is sent to all of a job is not to end this process
             signal.signal(signum, lambda *_: None)
         # Blocked by whoever started this process, so that none was lost meanwhile.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)

@@ -111,11 +111,8 @@ class Keeper:
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         self._witnesses = signal_delivery.Witnesses()
-        for signum in SIGNALS:
-            # What was ignored when we were called stays so: under nohup we are to outlive the terminal.
-            # Python itself ignores SIGXFSZ.
-            if signum == signal.SIGXFSZ or signal.getsignal(signum) is not signal.SIG_IGN:
-                signal.signal(signum, lambda *_: None)
+        for signum in signal_delivery.heard():
+            signal.signal(signum, lambda *_: None)
         # Blocked since before the isolator was started (see ``signal_delivery.hold_signals``).
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for copier in self._copiers:
@@ -417,12 +414,12 @@ def start_isolator(
                     if lock is not None:
                         takeover_lock.release(lock)
                     os._exit(0)
-            # What this process ignores would be ignored by everything that the task starts.
-            for signum in (signal.SIGPIPE, *SIGNALS):
+            # What Python ignores would be ignored by everything that the task starts.
+            for signum in (signal.SIGPIPE, *signal_delivery.heard()):
                 signal.signal(signum, signal.SIG_DFL)
             if lock is not None:
                 os.set_inheritable(lock, True)
-            words = [*_about(task_dir, keeper), *held]
+            words = ["--task-dir", task_dir, "--keeper", str(keeper), *held]
             if loaded is not None:
                 os._exit(loaded(words))
             os.execv(python, [python, *_SAFE, "-m", "whesl.isolator", *words])  # noqa: S606  # a list
@@ -430,10 +427,6 @@ def start_isolator(
             os._exit(127)
     file_retry.close(log)
     return pid
-
-
-def _about(task_dir: str, keeper: int) -> list[str]:
-    return ["--task-dir", task_dir, "--keeper", str(keeper)]
 
 
 def become(told: dict[str, Any]) -> NoReturn:
