@@ -5,12 +5,20 @@ With a WHESL_HOME of 489 characters ``whesl exec`` never ended, nothing was judg
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import signal
+import subprocess
+import sys
+from typing import Any
 
 import pytest
 
 from tests.isolator.bench import Bench, bench, until
+from whesl.agents import program_runner, unwatched_command
 from whesl.isolator.task.taskdir import TaskDir
+from whesl.testing.faults import FaultError, tmpfs
 
 __all__ = ["bench"]
 
@@ -39,3 +47,43 @@ def test_without_a_journal_a_task_hears_signals(far: Bench) -> None:
     until((far.place / "begun").exists, "the program")
     child.send_signal(signal.SIGTERM)
     assert child.wait(30) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("room", ["full", "read-only", "read-only and no home"])
+def test_where_the_home_takes_nothing_the_command_runs_as_without_whesl(bench: Bench, room: str) -> None:
+    """It was not run at all: a job failed for the sake of who watches it."""
+    try:
+        with tmpfs(bench.place / "disk", 64 * 1024) as small:
+            disk = small.path
+            home = disk / "home"
+            disk.chmod(0o700)
+            if room != "read-only and no home":
+                home.mkdir(0o700)
+            if room == "full":
+                (disk / "fill").write_bytes(bytes(shutil.disk_usage(disk).free))
+            else:
+                subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+            command = bench.script('echo $PPID; trap "exit 5" TERM; touch begun; while :; do sleep 0.1; done')
+            program = [sys.executable, "-m", "whesl", "exec", "-e", bench.rules(), "--", *command]
+            streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+            environment = bench.environment | {"WHESL_HOME": str(home)}
+            child = subprocess.Popen(program, cwd=bench.place, env=environment, **streams)
+            bench.started.append(child)
+            until((bench.place / "begun").exists, "the program")
+            child.send_signal(signal.SIGTERM)
+            out, err = child.communicate(timeout=30)
+    except FaultError as error:
+        pytest.skip(str(error))
+    assert (child.returncode, out) == (5, f"{os.getpid()}\n")
+    assert err.count("whesl:") == 1 and "the command runs as without WHESL: no rule is applied" in err
+
+
+@pytest.mark.parametrize("number", sorted(errno.errorcode))
+def test_what_is_a_user_s_own_mistake_is_refused(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[str] = []
+    monkeypatch.setattr(program_runner, "become", became.extend)
+    for begun in (True, False):
+        monkeypatch.setattr(unwatched_command, "_has_begun", lambda begun=begun: begun)
+        unwatched_command.instead(["true"], OSError(number, "no"), "no")
+        assert not (begun and became), "it would be started twice"
+    assert bool(became) is (number in unwatched_command.REFUSING)

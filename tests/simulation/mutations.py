@@ -20,7 +20,11 @@ from whesl.coordinator.core import machine as coordinator_core
 from whesl.coordinator.core.changes import apply_record as coordinator_changes
 from whesl.coordinator.core.events_and_commands import Requeue
 from whesl.coordinator.core.persistent_map import Map
-from whesl.coordinator.core.recovery import dependent_reconfiguration, requeue_and_silent_tasks
+from whesl.coordinator.core.recovery import (
+    dependent_reconfiguration,
+    requeue_and_silent_tasks,
+    terminated_with_job,
+)
 from whesl.coordinator.core.recovery import recovery_sequence as coordinator_recovery
 from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
 from whesl.coordinator.core.state import TaskEntry
@@ -36,6 +40,7 @@ from whesl.isolator.core.recovery import node_selection
 from whesl.isolator.core.recovery import recovery_confirmation as isolator_recovered
 from whesl.isolator.core.recovery import recovery_sequence as isolator_recovery
 from whesl.journal import Clock
+from whesl.model.outcomes import ToldBy
 from whesl.model.states import TaskState
 from whesl.operations.recovery_limits import Budget
 from whesl.records import isolator as records
@@ -152,9 +157,18 @@ def refused_unasked() -> Any:
     return patch.object(contested_claims, "held", lambda _turn, _entry, _message: False)
 
 
-def replaced_claim_heard() -> Any:
-    """What a replaced claim says late still counts."""
-    return patch.object(TaskEntry, "outdated", lambda _self, _peer, _claim: False)
+@contextmanager
+def replaced_claim_heard() -> Iterator[None]:
+    """What a replaced claim says late still counts, and its scheduler is not asked."""
+
+    def part(turn: Any, entry: TaskEntry, told: Any) -> None:
+        turn.finished(entry, told.state, told.exit_code, "", ToldBy.ISOLATOR)
+
+    with (
+        patch.object(TaskEntry, "outdated", lambda _self, _peer, _claim: False),
+        patch.object(terminated_with_job, "part", part),
+    ):
+        yield
 
 
 def request_done_twice() -> Any:

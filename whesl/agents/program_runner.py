@@ -58,15 +58,7 @@ def main(mark: str, status: str, command: list[str]) -> int:
         command: the words.
     """
     take_mark(mark)
-
-    def become() -> NoReturn:
-        try:
-            _become(command)
-        except OSError as error:
-            os.write(2, os.fsencode(f"whesl: {command[0]} cannot be run: {error.strerror}\n"))
-            os._exit(127 if error.errno in _MISSING else 126)
-
-    return run(status, become)
+    return run(status, lambda: become(command))
 
 
 def take_mark(mark: str) -> None:
@@ -102,14 +94,28 @@ def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tup
     if pid == 0:
         try:
             os.setpgid(0, 0)
-            for signum in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores by itself
-                signal.signal(signum, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+            give_back_signals(held)
             become()
         finally:
             os._exit(126)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     return (128 - code, SIGNAL) if code < 0 else (code, "")
+
+
+def give_back_signals(blocked: set[int | signal.Signals]) -> None:
+    """Ignore no more what this interpreter ignores by itself, and block these signals alone."""
+    for signum in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def become(command: list[str]) -> NoReturn:
+    """Become the command; where that cannot be, end as a shell does."""
+    try:
+        _become(command)
+    except OSError as error:
+        os.write(2, os.fsencode(f"whesl: {command[0]} cannot be run: {error.strerror}\n"))
+        os._exit(127 if error.errno in _MISSING else 126)
 
 
 def _become(command: list[str]) -> NoReturn:

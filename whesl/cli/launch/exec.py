@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.isolator.launch.options import OPTIONS
-from whesl.model.errors import UsageError
+from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +73,10 @@ def exec_(**options: Any) -> None:
     whesl exec -e rules.esl -- srun ./app input
     whesl exec --observe -e rules.esl -- ./app
     """
+    from whesl.agents import unwatched_command
     from whesl.isolator.launch import full_path, keeper
     from whesl.isolator.launch.setup_json import Request
+    from whesl.wire.private_directory import explained
 
     request = Request(**options)
     if not request.command and request.script is None:
@@ -83,7 +85,12 @@ def exec_(**options: Any) -> None:
         rules, *command = request.command
         hint = f"whesl exec -e {rules} -- {shlex.join(command) or 'COMMAND ARGUMENTS'}"
         raise UsageError(f"{rules} is a specification, and no program", hint=hint)
-    told = full_path.prepare(request)
+    try:
+        told = full_path.prepare(request)
+    except (OSError, WheslError) as error:
+        said = explained(error) if isinstance(error, OSError) else error.message
+        unwatched_command.instead(request.command, error, said)
+        raise
     if isinstance(told, int):
         sys.exit(told)
     keeper.become(told)

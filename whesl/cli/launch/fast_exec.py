@@ -101,6 +101,9 @@ def attempt(arguments: Sequence[str]) -> None:
         sys.stderr.write(f"whesl: {error}\n")
         sys.exit(error.exit_code)
     except OSError as error:
+        from whesl.agents import unwatched_command
+
+        unwatched_command.instead(found["command"], error, explained(error))
         sys.stderr.write(f"whesl: {explained(error)}\n")
         sys.exit(1)
     if told is not None:
