@@ -82,6 +82,7 @@ def test_where_the_home_takes_nothing_the_command_runs_as_without_whesl(bench: B
 def test_what_is_a_user_s_own_mistake_is_refused(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     became: list[str] = []
     monkeypatch.setattr(program_runner, "become", became.extend)
+    monkeypatch.setattr(program_runner, "give_back_signals", lambda _: None)
     for begun in (True, False):
         monkeypatch.setattr(unwatched_command, "_has_begun", lambda begun=begun: begun)
         unwatched_command.instead(["true"], OSError(number, "no"), "no")
