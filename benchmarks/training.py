@@ -104,6 +104,7 @@ def _one(fault: str, way: str) -> list[Figure]:
         source = (EXAMPLE / "train.py").read_text().replace("optimizer.step()", slower)
         (place / "train.py").write_text(source)
         rules = (EXAMPLE / "rules.esl").read_text().replace("TIMEOUT 300", f"TIMEOUT {TIMEOUT}")
+        rules = rules.replace("JOB NODE.REPLACE", "JOB JOB.REPLACE")  # there is no spare on one host
         (place / "rules.esl").write_text(rules)
         run = _Run(place, command)
         try:
@@ -117,9 +118,12 @@ def _one(fault: str, way: str) -> list[Figure]:
 
 def _measured(run: _Run, fault: str, name: str, floor: float) -> list[Figure]:
     """Let the fault happen; return the time until there is a new step, and how many were done again."""
-    victims = run.processes(ranks="rank" in fault)
+    ranks = run.processes(ranks=True)
+    victims = ranks if "rank" in fault else run.processes(ranks=False)
     at = time.monotonic()
     victims[-1].send_signal(signal.SIGSTOP if "stopped" in fault else signal.SIGKILL)
+    # Ranks whose torchrun is gone train on until somebody ends them.
+    run.until(lambda: not all(rank.is_running() and rank.status() != "zombie" for rank in ranks))
     time.sleep(0.3)  # what is on its way is printed
     done = len(run.steps())
     before = max(run.steps())

@@ -51,7 +51,7 @@ def main() -> None:
             if rank == 0:
                 print(f"step {step} loss {loss.item():.4f}", flush=True)
             if not loss.isfinite():  # before it comes into a checkpoint
-                raise FloatingPointError("the loss is not finite")
+                raise FloatingPointError(f"step {step}: loss is NaN or infinite")
             if rank == 0 and step % EVERY == 0:
                 new = CHECKPOINT.with_suffix(".new")
                 torch.save({"model": model.module.state_dict(), "step": step}, new)
