@@ -26,8 +26,9 @@ from whesl.rjms.slurm.releases import release
 _MODULE = "pyslurm"
 # Seconds for a start and for an answer. squeue, which is asked after that, has a patience of its own.
 _START, _ANSWER = 10.0, 2.0
-# One request for each job: for more jobs than this, one squeue costs slurmctld less.
-_MOST = 8
+# Requests for each job: one squeue for more jobs than this is sooner, and costs slurmctld less
+# (benchmarks/slurm_bindings.py).
+_MOST = 2
 
 
 class _Answer(msgspec.Struct, frozen=True):
