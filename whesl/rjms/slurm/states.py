@@ -74,6 +74,7 @@ _REASONS: dict[str, str] = {
     "SystemFailure": "a failure of Slurm, a file system or the network",
     "TimeLimit": "reached its time limit",
     "WaitingForScheduling": "has not been looked at by the scheduler yet",
+    "job requeued in held state": "was requeued and is held: `scontrol release` lets it run",
     "launch failed requeued held": "could not be started, was requeued and is held",
 }
 
