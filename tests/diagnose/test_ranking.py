@@ -135,3 +135,8 @@ def test_the_host_and_the_rank_that_the_lines_around_tell() -> None:
 def test_an_end_and_a_failure_in_one_line() -> None:
     """It raised ValueError."""
     assert why(STEPS + "Total time: 12 s, FATAL ERROR: the run has failed\n").outcome is Outcome.FAILED
+
+
+def test_a_heading_of_any_failure_is_explained_by_the_failure_below_it() -> None:
+    log = '--> FOAM FATAL IO ERROR: \nerror in IOstream "U"\n/s/U: No space left on device\n'
+    assert told(STEPS + log) == ("filesystem-full", 203)
