@@ -21,7 +21,7 @@ from whesl.rjms.granted_spares_and_requeue import NO, NOTHING, YES
 from whesl.rjms.port import JobRecord
 from whesl.workflows import script_wrapping
 from whesl.workflows.prepare import run_environment
-from whesl.workflows.submit import once, sbatch_command
+from whesl.workflows.submit import once
 from whesl.workflows.submit.install import install
 from whesl.workflows.submit.sbatch_options import parse_call, parse_header
 from whesl.workflows.submit.sbatch_rewriting import original_comment, rewrite
@@ -176,31 +176,6 @@ def test_a_lost_start_is_slurm_s_where_the_user_has_said_nothing(
     assert result.requeue == said_last
     added = [word for word in result.words[len(arguments) :] if "requeue" in word]
     assert added == (["--requeue"] if said_last == NOTHING else []), "what the user has said stays"
-
-
-@pytest.mark.parametrize(
-    ("words", "script_name", "guessed"),
-    [
-        (["--later", "run.sh", "x"], "run.sh", ["--later"]),  # it has no value: the job ran without WHESL
-        (["--later", "7", "run.sh"], "run.sh", ["--later 7"]),
-        (["--later=7", "run.sh"], "run.sh", []),
-        (["--nodes", "1", "run.sh"], "run.sh", []),
-        (["--later", "7", "gone.sh"], "7", ["--later"]),
-    ],
-)
-def test_the_script_shows_whether_an_option_that_no_release_has_takes_a_word(
-    words: list[str], script_name: str, guessed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("run.sh").write_text(script())
-    call, text, said = sbatch_command.read(words)
-    assert (call.script, list(call.guessed)) == (script_name, guessed)
-    assert (said is not None) is (script_name == "run.sh")
-    if said is not None:
-        result = rewrite(call, text, said, "c", {})
-        told = [notice.rpartition(": ")[2] for notice in result.notices if "not known" in notice]
-        assert told == [f"sbatch {word}" for word in guessed]
-        assert result.words[: len(words) - 1][0] == words[0], "it is passed on"
 
 
 def test_who_only_observes_asks_slurm_for_nothing() -> None:
