@@ -220,6 +220,7 @@ def test_a_job_that_its_own_script_runs_again_has_not_ended(state: JobState, cod
     ends_by_sigterm(world, a, TaskState.CANCELLED if code else TaskState.COMPLETED, code)
     world.wait(300)
     assert world.task("a").state is TaskState.UNOBSERVED
+    assert world.task("a").reason == "job job-a was requeued, and runs again"
     assert not world.ports.fake.lifted, "its user's own requeue waits as long as without us"
     world.ports.fake.put("job-a", JobState.RUNNING, restarts=1)
     second = world.register("a", restarts=1)

@@ -276,7 +276,8 @@ class Coordinator:
                         place.hearing.heard(entry.id, world.now)
         for record in records:
             kind, data = record.kind, msgspec.to_builtins(record)
-            if kind == "unobserved" and "asking" not in data["reason"]:  # else its isolator has said its end
+            # Else its isolator has said its end, or its job was seen to run again.
+            if kind == "unobserved" and not any(told in data["reason"] for told in ("asking", "requeued")):
                 place.hearing.unobserved(data["task"], world.now)
             if world.tracing and kind != "report":
                 world.note("coordinator", f"  {kind} {str(data)[:200]}")

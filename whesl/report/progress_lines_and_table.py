@@ -70,8 +70,6 @@ def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
             return f"{record.other.partition('/')[2]}, with which it is coupled, has failed"
         case isolator.RestartedForAnother():
             return "is restarted, since a task that it is coupled with was"
-        case coordinator.Parted(again=True):
-            return "its job was requeued, and runs again"
         case coordinator.RequeueDecided():
             return f"job {record.job_id} is to run again: {record.because}"
         case coordinator.RequeueDone(outcome=OrderStatus.REFUSED):

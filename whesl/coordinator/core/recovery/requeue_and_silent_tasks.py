@@ -365,7 +365,7 @@ def ended_as_told(transition: Transition, entry: TaskEntry, state: JobState, det
     told = entry.parted
     lost = state in _LOST and told.state is TaskState.CANCELLED
     became = TaskState.FAILED if lost else told.state
-    reason = f"{told.reason} ({detail})" if detail else told.reason
+    reason = f"{told.reason} ({detail})" if told.reason and detail else told.reason
     transition.finished(entry, became, told.exit_code, reason, ToldBy.SCHEDULER)
     transition.close(entry, became)
     transition.say(f"{entry.id}: {became.value}: {reason}")

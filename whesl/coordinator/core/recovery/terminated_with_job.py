@@ -18,7 +18,7 @@ from whesl.wire.messages import Finished
 def part(transition: Transition, entry: TaskEntry, message: Finished) -> None:
     """Keep how a task has ended, and ask what becomes of its job."""
     told = entry.reason
-    asking = f"{told}; asking {entry.rjms} whether its job runs again"
+    asking = f"{told or 'its job was sent SIGTERM'}; asking {entry.rjms} whether that runs again"
     transition.record(records.Unobserved(task=entry.id, reason=asking))
     transition.record(
         records.Parted(task=entry.id, state=message.state, exit_code=message.exit_code, reason=told)
@@ -38,13 +38,14 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
     record = event.record
     began = requeue_and_silent_tasks.runs(entry)
     if record is not None and (record.state is JobState.PENDING or record.restarts > began):
-        told = entry.parted
+        told, reason = entry.parted, f"job {entry.job_id} was requeued, and runs again"
+        transition.record(records.Unobserved(task=entry.id, reason=reason))
         transition.record(
             records.Parted(
                 task=entry.id, state=told.state, exit_code=told.exit_code, reason=told.reason, again=True
             )
         )
-        transition.say(f"{entry.id}: job {entry.job_id} was requeued, and runs again")
+        transition.say(f"{entry.id}: {reason}")
     elif record is not None and record.state.ended:
         word = record.raw_state or record.state.value
         requeue_and_silent_tasks.ended_as_told(transition, entry, record.state, word)
