@@ -267,7 +267,9 @@ class Service:
         small = sorted(part for part, count in sizes.items() if share and int(share * count) == 0)
         if small and small != self._small:
             LOG.warning(
-                "no node of %s is drained or left out: a share of %g is less than one node", small, share
+                "no node of %s is drained or left out: a share of %g is less than one node",
+                ", ".join(small),
+                share,
             )
         self._small = small
 
