@@ -427,6 +427,17 @@ def test_what_is_shown_late_is_ended() -> None:
 
 
 @pytest.mark.parametrize("instead", [False, True])
+def test_what_the_cluster_refuses_the_cloud_does_at_the_next_look(instead: bool) -> None:
+    """It asked the cluster five times more, and the cloud an hour later."""
+    world = World(nodes=1, instances=0, cloud_instead=instead)
+    world.tell(Refused(id=first(world, Domain.HPC), why="Invalid account"))
+    world.commands.clear()
+    world.tell(Tick(), after=300.0)
+    started = [one.asked.domain for one in world.taken(Start) if isinstance(one, Start)]
+    assert started == [Domain.CLOUD if instead else Domain.HPC]
+
+
+@pytest.mark.parametrize("instead", [False, True])
 def test_while_the_cluster_refuses_the_cloud_is_paid_only_where_the_user_said_so(instead: bool) -> None:
     # "Invalid account" made it buy all of the cluster's part in the cloud.
     world = World(nodes=1, instances=2, backup=True, cloud_instead=instead)

@@ -20,6 +20,7 @@ from whesl.cloud.core.scaler_events import (
     ScalerState,
     ShortInterval,
     StageCount,
+    StageTable,
     StartInstances,
     WithdrawRequests,
 )
@@ -146,12 +147,19 @@ class Scaling:
                 table = next(table for table in state.tables if table.stage == one.stage)
                 if left < state.settings.short or self._context.state.done[one.stage] >= table.tasks:
                     continue
-                if domain is Domain.HPC:
+                side, platform = domain, asked.platform
+                if domain is Domain.HPC and self._cloud_instead(table):
+                    side, platform = Domain.CLOUD, table.platform
+                elif domain is Domain.HPC:
                     left = asked.seconds
-                ends = math.ceil(now + left + self._beyond(one.stage)) if domain is Domain.CLOUD else 0.0
-                self._ask(
-                    domain, one.stage, asked.platform, asked.purpose, left, ends=ends, now=now, instead=one.id
-                )
+                ends = math.ceil(now + left + self._beyond(one.stage)) if side is Domain.CLOUD else 0.0
+                self._ask(side, one.stage, platform, asked.purpose, left, ends=ends, now=now, instead=one.id)
+
+    def _cloud_instead(self, table: StageTable) -> bool:
+        """Whether an instance takes the place of a node that the cluster has refused."""
+        allowed = bool(self._context.state.refusal) and self._context.limits.cloud_instead
+        there = len(self._of(table.stage, Domain.CLOUD, _WORKING))
+        return allowed and bool(table.platform) and there < table.limit
 
     def _look_for_standstill(self, state: ScalerState, observation: Observation, now: float) -> None:
         """Call the deadline at risk when nothing works although there is work: no plan foresees that."""
@@ -169,24 +177,14 @@ class Scaling:
         if isinstance(command, RequestNodes):
             for _ in range(command.count):
                 self._ask(
-                    Domain.HPC,
-                    command.stage,
-                    CLUSTER,
-                    Purpose.SCHEDULED,
-                    command.seconds,
-                    now=now,
-                    ends=0.0,
+                    Domain.HPC, command.stage, CLUSTER, Purpose.SCHEDULED, command.seconds, now=now, ends=0.0
                 )
         elif isinstance(command, StartInstances):
             for _ in range(command.count):
+                ends = math.ceil(command.until + self._beyond(command.stage))
+                left = command.until - now
                 self._ask(
-                    Domain.CLOUD,
-                    command.stage,
-                    command.platform,
-                    command.purpose,
-                    command.until - now,
-                    now=now,
-                    ends=math.ceil(command.until + self._beyond(command.stage)),
+                    Domain.CLOUD, command.stage, command.platform, command.purpose, left, now=now, ends=ends
                 )
         elif isinstance(command, WithdrawRequests):
             for executor in self._of(command.stage, Domain.HPC, _NEW)[: command.count]:
