@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.workflows.test_submit import script
 from whesl.workflows.submit import sbatch_command
 from whesl.workflows.submit.sbatch_rewriting import rewrite
 
@@ -24,7 +25,7 @@ def test_the_script_shows_whether_an_option_that_no_release_has_takes_a_word(
     words: list[str], script_name: str, guessed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("run.sh").write_text("#!/bin/bash\n#SBATCH --nodes=1\n")
+    Path("run.sh").write_text(script())
     call, text, said = sbatch_command.read(words)
     assert (call.script, list(call.guessed)) == (script_name, guessed)
     assert (said is not None) is (script_name == "run.sh")
