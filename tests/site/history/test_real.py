@@ -52,6 +52,16 @@ def test_slurms_accounting(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -
         60,
     )
     until(lambda: "NODE_FAIL" in bed.run("sacct", "-aDXnP", "-o", "State").stdout, "job's record", 60)
+    why = subprocess.run(
+        [sys.executable, "-m", "whesl", "why", str(job), "--json"],
+        env=bed.environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert why.returncode == 1, why.stderr
+    assert json.loads(why.stdout)["cause"]["class"] == "node-lost"
     out = tmp_path / "site.npz"
     about, _ = learn(bed.environment, "--slurm", "--since", begun, "--out", out)
     assert about["failures"] == 1
