@@ -50,13 +50,6 @@ def deeper(what: str) -> Any:
         raise PlainError("three", 3)
     if what == "odd":
         raise OddError(code=4)
-    if what == "cause":
-        try:
-            os.environ["MISSING"]
-        except KeyError as error:
-            raise RuntimeError("because") from error
-    if what == "exit":
-        sys.exit(5)
     if what == "interrupt":
         raise KeyboardInterrupt
     return threading.Lock()
@@ -131,17 +124,14 @@ def silent() -> None:
     time.sleep(300)
 
 
-@whesl.task(no_progress=1, retries=1)
+@whesl.task(no_progress=3, retries=1)
 def stalling(place: Path) -> int:
-    """Go on as long as there is progress; the first call stalls."""
-    first = count(place) == 0
-    for step in range(5):
-        whesl.progress(step)
-        time.sleep(0.3)
-    while first:
+    """Get no further at the first call, and say so all the time."""
+    number = count(place)
+    while number == 0:
         whesl.progress(4)
-        time.sleep(0.1)
-    return step
+        time.sleep(0.2)
+    return number
 
 
 @whesl.task

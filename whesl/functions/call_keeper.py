@@ -118,22 +118,20 @@ def _answer(request: Request, forks: Template | None) -> Answer:
         os.environ.update(request.environment | {rules.DIRECTORY: request.directory})
         os.chdir(request.workdir)
         directory = TaskDir(Path(request.directory))
-        told = (
-            _attached(directory)
-            if file_retry.exists(directory.job_file)
-            else _begun(request, directory, forks)
-        )
+        again = file_retry.exists(directory.job_file)
+        told = _attached(directory) if again else _begun(request, directory, forks)
     except WheslError as error:
         return Answer(refused=str(error))
     except OSError as error:
         return Answer(refused=f"the call could not be begun: {file_retry.told(error)}")
-    code = keeper.Keeper(**told).run()
+    code = keeper.Keeper(**told).run() if told is not None else 0
     result = decode_errors.load(directory.result_file, Result)
     attempt = directory.newest_attempt()
     if code == 0 and forks is not None and forks.imports:
         _let_import(forks, directory.attempt(attempt) / process.IMPORTED)
     if result is None:
         return Answer(code=code, attempt=attempt)
+    code = code if told is not None else result.code
     return Answer(code=code, attempt=attempt, state=result.state.value, reason=result.reason)
 
 
@@ -182,10 +180,12 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
     }
 
 
-def _attached(directory: TaskDir) -> dict[str, Any]:
+def _attached(directory: TaskDir) -> dict[str, Any] | None:
     """Return what the keeper is told of a call whose first keeper was killed: its isolator lives, or has
     ended it."""
     job, owner = decode_errors.load(directory.job_file, Job), directory.owner()
+    if file_retry.exists(directory.result_file):
+        return None
     if job is None or owner is None:
         raise WheslError(f"what looked after the call was killed: see {directory.path}")
     return {

@@ -84,6 +84,7 @@ class Connection:
                     [sys.executable, "-m", "whesl.functions.server", str(theirs.fileno())],
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,
+                    env=dict(os.environ),  # as calls have it: libraries written in C set variables beside it
                     stdout=log,
                     stderr=log,
                     start_new_session=True,

@@ -107,6 +107,7 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     }
     answer = connection.present().call(request)
     if answer["refused"]:
+        _tidy(directory, remove=False)
         raise UsageError(f"{asked.name}: {answer['refused']}")
     outcome: payload.Outcome | None = None
     try:
