@@ -214,4 +214,4 @@ def test_an_interrupt_of_the_caller_ends_the_function(home: Path, tmp_path: Path
         samples.waiting(started)
     thread.join(60)
     pid = int(started.read_text())
-    until(lambda: not Path(f"/proc/{pid}").exists(), "its process has ended", 20)
+    until(lambda: not Path(f"/proc/{pid}").exists(), "its process has ended", 5)

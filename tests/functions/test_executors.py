@@ -144,7 +144,7 @@ def test_the_function_of_a_caller_that_is_killed_is_ended(kept_home: Path, tmp_p
     function = psutil.Process(int(started.read_text()))
     caller.kill()
     caller.wait()
-    until(lambda: not function.is_running(), "its process has ended", 20)
+    until(lambda: not function.is_running(), "its process has ended", 5)
 
 
 def test_modules_that_a_good_call_has_imported_are_there_for_the_next(home: Path) -> None:

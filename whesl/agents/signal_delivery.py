@@ -178,12 +178,18 @@ class Program:
 
     def _main(self) -> int:
         """Return the program's process number, 0 as long as the runner has not become it."""
-        own = procfs.content(f"/proc/{self._runner}/cmdline") or b""
+        own, name = _described(self._runner)
         for pid in children(self._runner):
-            line = procfs.content(f"/proc/{pid}/cmdline") or b""
-            if line not in (own, b""):  # between fork and exec it is a copy of the runner
+            line, called = _described(pid)
+            # Between fork and exec it is a copy of the runner; what stays a fork gives itself another name.
+            if line and (line, called) != (own, name):
                 return pid
         return 0
+
+
+def _described(pid: int) -> tuple[bytes, bytes]:
+    """Return a process's command line and its name."""
+    return procfs.content(f"/proc/{pid}/cmdline") or b"", procfs.content(f"/proc/{pid}/comm") or b""
 
 
 def _handles(pid: int, signum: int) -> bool:
