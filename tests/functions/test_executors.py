@@ -76,7 +76,7 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['whesl']"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = whesl.nothing  # type: ignore[attr-defined]
+        _ = whesl.nothing
 
 
 def _kept(module: str) -> list[psutil.Process]:
