@@ -18,7 +18,7 @@ from tests.functions import samples
 from tests.processes import below, words
 from tests.waiting import until
 
-pytestmark = pytest.mark.xdist_group("functions")  # one kept isolator for all
+pytestmark = [pytest.mark.xdist_group("functions"), pytest.mark.costly]  # processes with kept isolators
 
 
 def test_a_pool_of_processes(home: Path) -> None:
@@ -49,10 +49,10 @@ if __name__ == "__main__":
     from multiprocessing import get_context
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         print(pool.submit(scripted, 1).result())
-    try:
-        scripted(-1)
-    except OwnError as error:
-        print("own", error)
+        try:
+            pool.submit(scripted, -1).result()
+        except OwnError as error:
+            print("own", error)
 """
 
 
