@@ -94,7 +94,7 @@ def test_torchrun(bed: Training) -> None:
     """A killed rank, torchrun itself killed on a node, a lost node: one after another."""
     script = bed.place / "torchrun.sh"
     script.write_text(script.read_text().replace("--nproc-per-node 4", "--nproc-per-node 1"))
-    process = begin(bed, "torchrun.sh", 400)
+    process = begin(bed, "torchrun.sh", 1500)
     goes_on(bed)
     bed.ranks()[1].send_signal(signal.SIGKILL)
     goes_on(bed)
@@ -105,7 +105,7 @@ def test_torchrun(bed: Training) -> None:
     bed.wait(lambda: not rank.is_running(), "its rank has been ended, too", 60)  # it trains on at first
     goes_on(bed)
     bed.crash("n02")
-    raised = end(bed, process, 400)
+    raised = end(bed, process, 1500)
     assert len(raised) == 3
     assert set(raised[:2]) <= LOST
     assert raised[2] == "NODE_FAIL"
