@@ -146,8 +146,8 @@ def masks():
     return [line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn"))]
 for signum in signal_delivery.SIGNALS:  # some are ignored in what a shell without job control puts behind
     signal.signal(signum, signal.SIG_DFL)
-before = masks()
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
+before = masks()
 with signal_delivery.signals_kept():
     os.kill(os.getpid(), signal.SIGTERM)
     os.kill(os.getpid(), signal.SIGHUP)
@@ -157,7 +157,7 @@ print(signal.SIGTERM in signal.sigpending(), signal.getsignal(signal.SIGHUP) is 
 """
 
 
-def test_the_program_has_all_signals_and_the_keeper_hears_of_those_that_came() -> None:
+def test_the_program_has_its_caller_s_signals_and_the_keeper_hears_of_those_that_came() -> None:
     assert set(signal_delivery.SIGNALS) >= {signal.SIGTERM, signal.SIGHUP}
     done = subprocess.run([sys.executable, "-c", _CALLER], capture_output=True, text=True, check=False)
     assert done.stdout.split("\n")[:2] == ["True", "True True"], done.stdout + done.stderr
