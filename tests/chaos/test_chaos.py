@@ -40,7 +40,7 @@ def test_a_home_that_fails_and_stalls_costs_no_task(capsys: pytest.CaptureFixtur
     need_nfs()
     said: list[str] = []
     options = chaos.Options(
-        seed=5, minutes=0.5, nodes=5, tasks=4, cycles=16, every=3.0, grace=240, kinds=OF_HOMES
+        seed=5, minutes=0.7, nodes=5, tasks=6, cycles=20, every=3.0, grace=240, kinds=OF_HOMES
     )
     outcome = chaos.play(options, said.append)
     show(outcome)
