@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from whesl.model.evidence import HELPS, Advice, Cause, explain, shortened
 from whesl.model.states import TaskState
@@ -22,7 +23,7 @@ _RESTARTABLE = frozenset({Advice.SAME_NODES, Advice.OTHER_NODES, Advice.OTHER_RE
 _WELL = frozenset({"recovered", "completed"})
 
 
-class Failure(msgspec.Struct, kw_only=True):
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """One kind of failure: an exception of the rules, or, where no rule saw it, what the task died of.
 
     ``times``: how often. ``recovered``: how often the task went on. ``tasks``: of how many.
@@ -81,13 +82,18 @@ def overview(reports: Iterable[Report], since: float, until: float) -> Overview:
         for raised in report.exceptions:
             if raised.task in present and raised.time >= since and raised.outcome != "transformed":
                 ruled.add(raised.task)
-                failure = _of(failures, raised.exception, ruled=True)
-                failure.tasks += (raised.task, raised.exception) not in seen
+                first = (raised.task, raised.exception) not in seen
                 seen.add((raised.task, raised.exception))
-                _add_raised(failure, raised, present)
+                key = (raised.exception, True)
+                failures[key] = _with_raised(
+                    _of(failures, key), raised, present[raised.task].nodes, first=first
+                )
         for row in present.values():
             if row.state == TaskState.FAILED.value and row.task not in ruled:
-                _add_failed(failures, row, since, until)
+                cause = died_of(row)
+                key = (cause.cause.value if cause else f"status {row.exit_code}", False)
+                lost = _node_hours(row, since, until)
+                failures[key] = _with_failed(_of(failures, key), cause, row, lost, until)
     found = sorted(failures.values(), key=lambda each: (-each.lost, -each.times, each.what))
     nodes: Counter[str] = Counter()
     for failure in found:
@@ -108,37 +114,45 @@ def overview(reports: Iterable[Report], since: float, until: float) -> Overview:
     )
 
 
-def _of(failures: dict[tuple[str, bool], Failure], what: str, *, ruled: bool) -> Failure:
-    return failures.setdefault((what, ruled), Failure(what=what, ruled=ruled))
+def _of(failures: Mapping[tuple[str, bool], Failure], key: tuple[str, bool]) -> Failure:
+    return failures.get(key) or Failure(what=key[0], ruled=key[1])
 
 
-def _add_raised(failure: Failure, raised: ExceptionRow, tasks: Mapping[str, TaskRow]) -> None:
-    failure.times += 1
-    failure.recovered += raised.outcome in _WELL
-    failure.lost += (raised.lost_work or 0.0) * tasks[raised.task].nodes / _HOUR
-    failure.saved += raised.node_hours or 0.0
-    _note(failure, raised.node, explain(raised.kind, raised.line, raised.detail), raised.time)
+def _with_raised(failure: Failure, raised: ExceptionRow, nodes: int, *, first: bool) -> Failure:
+    """Add an exception that the rules saw; ``first``: of its task."""
+    counted = replace(
+        failure,
+        times=failure.times + 1,
+        tasks=failure.tasks + first,
+        recovered=failure.recovered + (raised.outcome in _WELL),
+        lost=failure.lost + (raised.lost_work or 0.0) * nodes / _HOUR,
+        saved=failure.saved + (raised.node_hours or 0.0),
+    )
+    return _noted(counted, raised.node, explain(raised.kind, raised.line, raised.detail), raised.time)
 
 
-def _add_failed(failures: dict[tuple[str, bool], Failure], row: TaskRow, since: float, until: float) -> None:
-    cause: Cause | None = died_of(row)
-    failure = _of(failures, cause.cause.value if cause else f"status {row.exit_code}", ruled=False)
-    lost = _node_hours(row, since, until)
-    failure.times += 1
-    failure.tasks += 1
-    failure.lost += lost
-    if cause is not None:
-        failure.advice = HELPS.get(cause.advice, "")
-        failure.avoidable += lost if cause.advice in _RESTARTABLE else 0.0
+def _with_failed(failure: Failure, cause: Cause | None, row: TaskRow, lost: float, until: float) -> Failure:
+    """Add a failed task of which no rule has said anything."""
+    helped = cause is not None and cause.advice in _RESTARTABLE
+    counted = replace(
+        failure,
+        times=failure.times + 1,
+        tasks=failure.tasks + 1,
+        lost=failure.lost + lost,
+        advice=failure.advice if cause is None else HELPS.get(cause.advice, ""),
+        avoidable=failure.avoidable + (lost if helped else 0.0),
+    )
     why = cause.text or cause.sentence if cause is not None else row.reason
-    _note(failure, cause.node if cause is not None else "", why, row.ended or until)
+    return _noted(counted, cause.node if cause is not None else "", why, row.ended or until)
 
 
-def _note(failure: Failure, node: str, why: str, time: float) -> None:
+def _noted(failure: Failure, node: str, why: str, time: float) -> Failure:
+    """Note where it was, and of the newest one the line that told it."""
     if node:
-        failure.nodes = {**failure.nodes, node: failure.nodes.get(node, 0) + 1}
+        failure = replace(failure, nodes={**failure.nodes, node: failure.nodes.get(node, 0) + 1})
     if time >= failure.newest:
-        failure.why, failure.newest = shortened(why, _LINE), time
+        failure = replace(failure, why=shortened(why, _LINE), newest=time)
+    return failure
 
 
 def _node_hours(row: TaskRow, since: float, until: float) -> float:
