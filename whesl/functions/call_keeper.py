@@ -152,9 +152,9 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
     file_retry.replace(directory.path / process.PLACE, json.dumps(request.path).encode())
     allocation = HostAllocation(os.environ)
     setup = setup_of(asked, _spec(request, here), allocation.describe(), here)
-    streams = _streams()
-    job, _ = setup_json.job(asked, msgspec.to_builtins(setup), streams, request.directory)
-    job["first"] = first_attempt.beginning(msgspec.convert(job, Job), directory)
+    described, _ = setup_json.job(asked, msgspec.to_builtins(setup), _streams(), request.directory)
+    job = msgspec.convert(described, Job)
+    job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
     lock = directory.lock(setup)
     file_retry.replace(directory.job_file, msgspec.json.encode(job))
     gate = os.pipe()
@@ -162,22 +162,9 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
         pid = keeper.start_isolator(sys.executable, request.directory, lock, gate, isolator.main)
         with contextlib.suppress(OSError):  # the isolator signs it itself
             takeover_lock.sign(lock, taskdir.holder_of(setup, pid))
-        spawn = Spawn(forks, request)
-        runner = first_attempt.begin(
-            msgspec.convert(msgspec.to_builtins(job), Job), directory, allocation, spawn
-        )
-    return {
-        "gate": short_task.gate(gate, msgspec.to_builtins(job), started=bool(runner)),
-        "task_dir": request.directory,
-        "python": sys.executable,
-        "claim": setup.claim,
-        "isolator": pid,
-        "child": True,
-        "runner": runner,
-        "copy": ["stdout"] if streams["joined"] else ["stdout", "stderr"],
-        "summary": "",
-        "quiet": True,
-    }
+        runner = first_attempt.begin(job, directory, allocation, Spawn(forks, request))
+    waits = short_task.gate(gate, msgspec.to_builtins(job), started=bool(runner))
+    return {"gate": waits, "child": True, "runner": runner, **_told(directory, job, pid)}
 
 
 def _attached(directory: TaskDir) -> dict[str, Any] | None:
@@ -188,13 +175,16 @@ def _attached(directory: TaskDir) -> dict[str, Any] | None:
         return None
     if job is None or owner is None:
         raise WheslError(f"what looked after the call was killed: see {directory.path}")
+    return {"child": False, "runner": 0, **_told(directory, job, owner.pid)}
+
+
+def _told(directory: TaskDir, job: Job, isolator_pid: int) -> dict[str, Any]:
+    """Return what each keeper of a call is told."""
     return {
         "task_dir": str(directory.path),
         "python": sys.executable,
         "claim": job.setup.claim,
-        "isolator": owner.pid,
-        "child": False,
-        "runner": 0,
+        "isolator": isolator_pid,
         "copy": ["stdout"] if job.joined else ["stdout", "stderr"],
         "summary": "",
         "quiet": True,
@@ -219,9 +209,7 @@ def _spec(request: Request, here: Path) -> Spec | None:
 def _streams() -> dict[str, Any]:
     """Say where output goes: to files of the attempts, from which the keeper copies it to the caller's
     streams."""
-    first, second = (os.fstat(descriptor) for descriptor in (1, 2))
-    joined = (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
-    return {"joined": joined, "stdout": {"path": ""}, "stderr": {"path": ""}}
+    return {"joined": setup_json.streams_are_one(), "stdout": {"path": ""}, "stderr": {"path": ""}}
 
 
 class Spawn:

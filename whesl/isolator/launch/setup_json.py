@@ -282,13 +282,18 @@ def _keep() -> None:
     os.close(kept)
 
 
+def streams_are_one() -> bool:
+    """Whether our standard output and standard error are one file."""
+    first, second = (os.fstat(descriptor) for descriptor in (1, 2))
+    return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+
+
 def streams() -> dict[str, Any]:
     """Find out where our output goes, as in the JSON of a ``Job``.
 
     A regular file is the task's own from now on, but for one that another task writes to already.
     """
-    first, second = (os.fstat(descriptor) for descriptor in (1, 2))
-    joined = (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+    joined = streams_are_one()
     found: dict[str, Any] = {"joined": joined}
     for descriptor, name in ((1, "stdout"), (2, "stderr")):
         path = _regular(descriptor)
