@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.waiting import HOLD_LIFTED
 from whesl.isolator.task.taskdir import TaskDir
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
@@ -67,7 +68,7 @@ class Site:
     def run_again_elsewhere(self) -> None:
         """Let Slurm find the first node down, and run the job again on the second one at once."""
         self.wait(lambda: self.slurm.job(self.job) == "PENDING", "the job's return to the queue")
-        for change in ("ReqNodeList=n02", "StartTime=now"):
+        for change in ("ReqNodeList=n02", HOLD_LIFTED):
             self.slurm.run("scontrol", "update", f"jobid={self.job}", change)
 
     def size(self, node: str) -> int:

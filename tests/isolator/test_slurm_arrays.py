@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import mentioning, originals, send, variable
+from tests.waiting import HOLD_LIFTED
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -62,7 +63,7 @@ def test_an_element_that_is_lost_before_it_registers_runs_again_once(
         for process in mine:
             send(process, signal.SIGCONT)
         bed.wait_for(lambda: bed.job(f"{job}_2") == "PENDING", "its return to the queue", timeout=60)
-        bed.run("scontrol", "update", f"jobid={job}_2", "StartTime=now")
+        bed.run("scontrol", "update", f"jobid={job}_2", HOLD_LIFTED)
         bed.wait_for(lambda: "2.1 begun" in said("begun"), "its second run", timeout=60)
         done.touch()
         for element in (1, 2):

@@ -10,6 +10,7 @@ import pytest
 
 from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
 from tests.processes import send, words
+from tests.waiting import HOLD_LIFTED
 from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -72,7 +73,7 @@ def test_a_preempted_job_goes_on_where_it_was(slurm_bed: Make, tmp_path: Path, c
     )
     bed.wait_job(urgent, "COMPLETED")
     bed.wait_for(lambda: bed.job(made.job) == "PENDING", "the requeue")
-    bed.run("scontrol", "update", f"jobid={made.job}", "StartTime=now")
+    bed.run("scontrol", "update", f"jobid={made.job}", HOLD_LIFTED)
     made.wait(lambda: made.starts(1), "the ranks of the next run", timeout=100)
     made.finish()
     bed.wait_job(made.job, "COMPLETED", timeout=100)

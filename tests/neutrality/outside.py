@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from tests.neutrality.records import Act, Feature, Kind, When
 from tests.neutrality.scripts import SH
+from tests.waiting import HOLD_LIFTED
 
 SLURM = ("slurm",)
 BOTH = ("slurm", "local")
@@ -94,7 +95,7 @@ _LIMITS = (
 
 # Slurm holds a job that is requeued for two minutes.
 _NOW, _SECOND, _THIRD = (
-    Act(when=When.AGAIN, times=times, do=("scontrol", "update", "jobid={job}", "StartTime=now"))
+    Act(when=When.AGAIN, times=times, do=("scontrol", "update", "jobid={job}", HOLD_LIFTED))
     for times in (1, 2, 3)
 )
 _RUNS = "echo run ${SLURM_RESTART_COUNT-first} >> runs\n"

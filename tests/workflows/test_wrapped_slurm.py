@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import psutil
 import pytest
 
 from tests.processes import mentioning, send, words
-from tests.waiting import until
+from tests.waiting import HOLD_LIFTED, until
 from tests.workflows.test_run_coupled import HEAD as COUPLED
 from tests.workflows.test_run_coupled import RESTARTED, commands
 from whesl.testing.slurmbed import SlurmBed
@@ -146,12 +145,7 @@ def test_a_script_s_own_requeue_is_honoured(desk: Desk) -> None:
     job = job_of(desk, "requeue.sh")
     (desk.place / "go").touch()
     until(lambda: "BeginTime" in desk.call("squeue", "-h", "-o", "%r", "-j", job), "the requeue", 60.0)
-    # Slurm waits two minutes. Begun within a second of the first run's end, the second one may fail at once.
-    until(
-        lambda: not [each for each in mentioning(str(desk.place)) if ours(each)], "the first run's end", 60.0
-    )
-    time.sleep(5.0)
-    desk.call("scontrol", "update", f"JobId={job}", "StartTime=now")
+    desk.call("scontrol", "update", f"JobId={job}", HOLD_LIFTED)
     output, _ = run.communicate(timeout=120)
     assert run.returncode == 0, output
     assert "run 1" in desk.said("requeue.out")  # the first run may have ended before it could say more
