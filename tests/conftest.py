@@ -60,13 +60,16 @@ COMPILED = {
     "tests/experiments/": "clusters",
     "tests/cli/test_lab_": "clusters",
 }
-# Whose loops take two minutes of a processor to compile, and their tests a fifth of it in plain Python.
+# Whose loops take minutes of a processor to compile, and their tests a fraction of it in plain Python.
 # Each is called by the experiments of its own room alone; WHESL_COMPILE_ALL has them compiled, too.
 PLAIN = (
     "whesl.placement.torus.",
     *(f"whesl.placement.multicluster.{name}" for name in ("conservative", "fcfs", "profile", "schedule")),
     "whesl.experiments.torus.",
     "whesl.experiments.grid.",
+    "whesl.experiments.workflow.",
+    "whesl.experiments.desktop.",
+    "whesl.lab.workflow.",
 )
 # Modules whose tests call some small compiled functions, which are the same in all of a group.
 SHARED = {

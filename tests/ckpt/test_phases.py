@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
+from tests.alike import alike
 from tests.ckpt import asking
 from tests.waiting import until
 from whesl.ckpt import Client, control, manifest, rank_page
@@ -195,7 +196,7 @@ def test_an_agent_that_is_killed_is_started_again(nodes: Nodes) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("coordinator", [False, True])
+@pytest.mark.parametrize("coordinator", alike([True, False]))
 def test_an_agent_is_killed_while_its_rank_restores(
     tmp_path: Path, stack: ExitStack, coordinator: bool
 ) -> None:
@@ -281,9 +282,7 @@ def test_a_node_is_moved_by_the_site_s_command_where_its_lead_covers_that(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "phase", ["agreeing", pytest.param("first", marks=pytest.mark.variant), "second", "sealing"]
-)
+@pytest.mark.parametrize("phase", alike(["second", "agreeing", "first", "sealing"]))
 def test_the_coordinator_is_killed_in_each_phase(nodes: Nodes, phase: str) -> None:
     nodes.hold(0, 1, 2)
     if phase == "agreeing":

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests import waiting
+from tests.alike import alike
 from tests.waiting import written
 from whesl.client import PredictedFailure, RefusedError, UsageError, predict_failure
 
@@ -71,7 +72,7 @@ def begin(place: Path, *options: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("coordinator", [False, True])
+@pytest.mark.parametrize("coordinator", alike([True, False]))
 def test_a_program_without_a_client_goes_on_from_what_it_wrote(tmp_path: Path, coordinator: bool) -> None:
     (tmp_path / "home").mkdir(mode=0o700)
     if coordinator:

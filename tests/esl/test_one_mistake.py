@@ -34,7 +34,7 @@ EXCEPTION RECOVERY STEP LOST JOB FILESYSTEM.REPLACE
 """
 TEXTS = [WHOLE, *(EXAMPLES[name] for name in PRINTED)]
 OTHERS = ("LOST", "JOB", "12", '"t"', ",", "]", "{}", "stdout", "EXCEPTION", "/a/b.c", '"', "{", "\n")
-THIRD = 3  # each place gets every third of them, and the two places behind it get the others
+SIXTH = 6  # each place gets every sixth of them, and the five places behind it get the others
 COSTLY = ("replaced", "inserted")  # there are many words to put in
 MUTATIONS = ("deleted", "swapped", "misspelled", "case", "unquoted", "half a quote", *COSTLY)
 
@@ -47,7 +47,7 @@ def mutated(text: str, kind: str) -> Iterator[str]:
     """Yield a specification with each of its tokens changed in one way."""
     for at, ((start, end, word), (after, after_end, other)) in enumerate(itertools.pairwise(tokens(text))):
         before, rest = text[:start], text[end:]
-        some = OTHERS[at % THIRD :: THIRD]
+        some = OTHERS[at % SIXTH :: SIXTH]
         if kind == "deleted":
             yield f"{before} {rest}"
         elif kind == "swapped" and "\n" not in (word, other):

@@ -22,12 +22,12 @@ EXAMPLES = {"journal": 20, "snapshot": 30, "history": 15, "files": 30, "language
 # Inputs under atheris: the same ones each time, so that a test that passed yesterday tells of a change.
 INPUTS = {
     "journal": 60,
-    "snapshot": 200,
+    "snapshot": 100,
     "history": 60,
-    "files": 300,
+    "files": 150,
     "language": 60,
-    "maestro": 300,
-    "hostlists": 300,
+    "maestro": 150,
+    "hostlists": 150,
 }
 SECONDS = 120
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def test_what_coverage_finds(tmp_path: Path, name: str, fuzzer: Fuzzer) -> None:
     """A little; ``make fuzz`` is for longer, and for other inputs."""
     place = tmp_path / name
     place.mkdir()
-    status, runs, told = fuzzer.run(name, SECONDS, place, tmp_path, INPUTS.get(name, 700))
+    status, runs, told = fuzzer.run(name, SECONDS, place, tmp_path, INPUTS.get(name, 350))
     assert status == 0 and runs, told
 
 

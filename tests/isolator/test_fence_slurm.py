@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests import shedding
+from tests.alike import alike
 from tests.isolator.bench import records
 from tests.processes import words
 from whesl.isolator.task.taskdir import TaskDir
@@ -138,7 +139,7 @@ class Shedding:
         assert {node: self.beats(node) for node in living} == living, "a rank of the old attempt lives on"
 
 
-@pytest.mark.parametrize("kind", shedding.KINDS)
+@pytest.mark.parametrize("kind", alike(shedding.KINDS, run=2))
 def test_what_sheds_its_environment_is_fenced(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
 ) -> None:
@@ -185,7 +186,7 @@ def test_a_script_that_asks_srun_to_pass_no_limits_on(
 WITHOUT_LIMITS = {"PropagateResourceLimits": "NONE"}
 
 
-@pytest.mark.parametrize("kind", ["title", "cleared", "undumpable"])
+@pytest.mark.parametrize("kind", alike(["title", "cleared", "undumpable"]))
 def test_where_the_site_passes_no_limits_on_slurm_says_whose_a_step_is(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
 ) -> None:

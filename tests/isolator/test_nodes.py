@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests import shedding, waiting
+from tests.alike import alike
 from tests.isolator.bench import stop_for
 from tests.processes import mentioning
 from whesl.agents.fencing.fence_confirmation import Fence
@@ -281,7 +282,7 @@ def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Clust
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", shedding.KINDS)
+@pytest.mark.parametrize("kind", alike(shedding.KINDS, run=2))
 def test_ranks_that_shed_what_they_are_known_by_do_not_outlive_their_attempt(
     cluster: Cluster, kind: str
 ) -> None:

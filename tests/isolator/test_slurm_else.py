@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from tests.isolator.slurmjob import SlurmJob, node_lost
 from whesl.testing.slurmbed import SlurmBed
 
@@ -14,7 +15,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]
 
 
-@pytest.mark.parametrize("coordinator", [False, True])
+@pytest.mark.parametrize("coordinator", alike([True, False]))
 def test_else_fail_fails_at_once_and_only_once(slurm_bed: Make, tmp_path: Path, coordinator: bool) -> None:
     """It ended with 75 without a coordinator; with one the job was run again and ended with 0."""
     bed = slurm_bed(nodes=4)
@@ -39,7 +40,7 @@ def test_else_pause_keeps_the_allocation(slurm_bed: Make, tmp_path: Path) -> Non
     bed.run("scancel", made.job)
 
 
-@pytest.mark.parametrize("array", [(), ("--array=3",)], ids=["job", "element"])
+@pytest.mark.parametrize("array", alike([("--array=3",), ()]), ids=["element", "job"])
 def test_a_job_that_runs_again_goes_on_counting_and_keeps_its_output(
     slurm_bed: Make, tmp_path: Path, array: tuple[str, ...]
 ) -> None:

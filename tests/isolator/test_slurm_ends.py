@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
 from tests.processes import send, words
 from tests.waiting import HOLD_LIFTED
@@ -53,7 +54,7 @@ def test_the_time_limit_comes_while_starts_are_refused(slurm_bed: Make, tmp_path
     assert made.kinds().count("attempt") == starts and "confirmed" not in made.kinds()
 
 
-@pytest.mark.parametrize("coordinator", [False, True])
+@pytest.mark.parametrize("coordinator", alike([True, False]))
 def test_a_preempted_job_goes_on_where_it_was(slurm_bed: Make, tmp_path: Path, coordinator: bool) -> None:
     bed = slurm_bed(nodes=2, settings={"PreemptType": "preempt/partition_prio", "PreemptMode": "REQUEUE"})
     with bed.conf.open("a") as conf:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from tests.isolator.slurmjob import HEAD, SlurmJob, node_lost
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]
 
 
-@pytest.mark.parametrize("how", ["stopped", "ended"])
+@pytest.mark.parametrize("how", alike(["stopped", "ended"]))
 def test_a_start_that_slurm_refuses_is_tried_again(slurm_bed: Make, tmp_path: Path, how: str) -> None:
     """It was "recovered in 0.04 s", and failed 12 s later since srun had not reached the controller."""
     bed = slurm_bed(nodes=4)
@@ -49,7 +50,7 @@ fi
 srun bash ranks.sh"""
 
 
-@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+@pytest.mark.parametrize("error", alike([errno.EIO, errno.ESTALE]), ids=["EIO", "ESTALE"])
 def test_a_start_whose_launcher_cannot_be_read_is_tried_again(
     nfs_bed: Callable[..., NfsBed], slurm_bed: Make, tmp_path: Path, error: int
 ) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from tests.alike import alike
 from tests.processes import below, lives
 from tests.waiting import until
 from whesl.cli.lab import campaign_simulators
@@ -91,7 +92,7 @@ def begun(file: Path, out: Path, *options: str) -> Iterator[subprocess.Popen[byt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", alike(["2", "1"]))
 def test_a_campaign_that_is_killed_goes_on_where_it_was(tmp_path: Path, jobs: str) -> None:
     """Killed with SIGKILL while a cell runs; what had finished is not run again; no process is left."""
     gate = tmp_path / "gate"

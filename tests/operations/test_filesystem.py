@@ -179,7 +179,7 @@ def test_move_leaves_links_behind(bed: Bed) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mode", "every"), [("link", 2), ("move", 3)])
+@pytest.mark.parametrize(("mode", "every"), [("link", 2), pytest.param("move", 3, marks=pytest.mark.variant)])
 def test_killed_anywhere_nothing_is_lost(tmp_path: Path, mode: str, every: int) -> None:
     number, kills = 0, 0
     while True:

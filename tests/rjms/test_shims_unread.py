@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from whesl.isolator.launch.attempt_runner import with_shims
 from whesl.rjms import shims
 from whesl.testing.nfsbed import NfsBed
@@ -50,8 +51,8 @@ FLUX = {"WHESL_NODELIST": "n1", "WHESL_HIDDEN_NODES": "n2", "WHESL_FLUX_RANKS": 
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
-@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("error", alike([errno.EIO, errno.ESTALE]), ids=["EIO", "ESTALE"])
+@pytest.mark.parametrize("shell", alike(["sh", "bash"]))
 @pytest.mark.parametrize(
     ("command", "sees", "given"),
     [("srun", "--nodelist=n1", SLURM), ("flux run", "--requires=rank:0", FLUX)],

@@ -89,6 +89,7 @@ def test_3_node_killed_under_the_parallel_program(bed: Bed, tmp_path: Path) -> N
 @pytest.mark.slurm
 @pytest.mark.processor
 @pytest.mark.timeout(600)
+@pytest.mark.variant
 @pytest.mark.parametrize("bed", ["slurm"], indirect=True)
 def test_3_node_killed_under_lammps(bed: Bed, tmp_path: Path, require_mpi: None) -> None:
     """LAMMPS under OpenMPI, with its own restart files."""

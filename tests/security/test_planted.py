@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.alike import alike
 from tests.isolator.bench import HEAD
 from tests.operations.trees import Bed, contents
 from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, result_of, run_as, start_as
@@ -191,7 +192,7 @@ def test_what_a_stranger_planted_where_the_workspace_goes_is_refused(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["spare", "w"])
+@pytest.mark.parametrize("where", alike(["spare", "w"]))
 def test_a_stranger_who_swaps_all_the_time_wins_no_race(scene: Scene, where: str) -> None:
     """Planted, removed and planted again, as fast as can be, while REPLACE runs again and again."""
     name = scene.shared / where

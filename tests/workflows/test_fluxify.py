@@ -214,7 +214,7 @@ BODY = st.lists(
 
 
 @pytest.mark.costly
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     bodies=st.lists(BODY.filter(lambda body: bool(body.strip())), min_size=1, max_size=3),
     style=st.sampled_from(["|", ">", '"', "'", None]),

@@ -10,8 +10,8 @@ from typing import Any
 # Seconds between two looks, and how many times the processor time of a look is paused after it: what starts
 # a process or reads a journal costs a hundred times as much as a look at a file's name.
 LEAST = 0.01
-MOST = 0.5
-PAUSE = 9
+MOST = 1.5
+PAUSE = 19
 # What has to come is waited for so many times as long as it may take where nothing else runs.
 BUSY = 3
 # The end of a long wait is seen late by at most this part of it.

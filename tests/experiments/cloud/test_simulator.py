@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba", reason="the extra 'lab' is not installed")
+from tests.alike import alike
 from whesl.cloud import prices
 from whesl.cloud.core.records import Settings
 from whesl.cloud.core.scaler_events import (
@@ -43,7 +44,7 @@ def jobs(count: int, seed: int, nodes: int = 32) -> cluster.Jobs:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", alike(range(4)))
 def test_the_cluster_starts_jobs_as_the_labs_own_simulation_does(seed: int) -> None:
     """FCFS + EASY, without a workflow: the same start for every job."""
     own = jobs(150, seed)

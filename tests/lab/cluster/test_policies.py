@@ -59,7 +59,7 @@ def rows(attempts: Attempts) -> list[tuple[int, float, float, bool, list[int]]]:
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(trace=traces())
 def test_a_slow_reference_agrees(policy: str, trace: tuple[Workload, int, History]) -> None:
     work, nodes, history = trace

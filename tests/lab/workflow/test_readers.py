@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.alike import alike
 from whesl.experiments.registry import load
 from whesl.lab.progress_interface import Silent
 from whesl.lab.readers import stg, wfcommons
@@ -311,13 +312,14 @@ def graphs_of_stg() -> dict[str, str]:
 
 
 @needs_data
-def test_optimal_makespans_are_never_beaten(tmp_path: Path) -> None:
+@pytest.mark.parametrize("third", alike(range(3)))
+def test_optimal_makespans_are_never_beaten(tmp_path: Path, third: int) -> None:
     optima = list(csv.DictReader(io.StringIO((WORKFLOWS / "stg-optimal-makespans.csv").read_text())))
     texts = graphs_of_stg()
     assert (len(texts), len(optima)) == (270, 1080)
     read_once: dict[str, Any] = {}
     optimal = 0
-    for row in optima:
+    for row in optima[third::3]:
         key = f"{row['tasks']}/{row['instance']}"
         if key not in read_once:
             read_once[key] = read(written(tmp_path, texts[key], "g.stg"))
@@ -327,7 +329,7 @@ def test_optimal_makespans_are_never_beaten(tmp_path: Path) -> None:
             audit(tasks, None, outcome)
         assert outcome.makespan[0] >= float(row["optimal_makespan"]), row
         optimal += outcome.makespan[0] == float(row["optimal_makespan"])
-    assert optimal > 700
+    assert optimal > 233
 
 
 @needs_data

@@ -175,6 +175,7 @@ def test_months_are_scored_and_taken_up_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.variant
 def test_the_documents_models_are_scored_beside(tmp_path: Path) -> None:
     history = cluster()
     table = known()
