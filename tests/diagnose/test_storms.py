@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +74,7 @@ def test_lines_of_a_large_log_are_counted_the_same(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_short_piece_without_a_storm_s_lines_does_not_end_the_storm() -> None:
-    storms = Storms()
+    storms = Storms(lambda _: [])
     for _ in range(ENOUGH):
         storms.judged(b"rank 12 lost node7", (1,), ("lost",))
     assert storms.holds(b"rank 12 lost node7", (1,))
@@ -80,7 +83,7 @@ def test_a_short_piece_without_a_storm_s_lines_does_not_end_the_storm() -> None:
 
 
 def test_what_is_taken_out_leaves_its_break() -> None:
-    storms = Storms()
+    storms = Storms(lambda _: [])
     line = b"rank 12 lost node0a7"
     for _ in range(ENOUGH):
         assert not storms.holds(line, (1,))
@@ -89,3 +92,66 @@ def test_what_is_taken_out_leaves_its_break() -> None:
     text = b"rank 3 lost node99\nother\nrank 4 lost node1 for good\nrank 5 lost nodeff8\nrank 6 lost node7"
     assert storms.take_out(text + b"\n", 5) == b"\nother\nrank 4 lost node1 for good\n\n\n"
     assert storms.counts == {"lost": 4}
+
+
+def test_a_text_that_tells_all_is_marked_and_what_else_its_lines_say_stays() -> None:
+    storms = Storms(
+        lambda text: [word for word, known in enumerate((b"peer lost", b"memory")) if known in text]
+    )
+    for _ in range(ENOUGH):
+        storms.judged(b"[12] the peer lost its way [7]", [0], ("lost",))
+    assert storms.holds(b"[12] the peer lost its way [7]", [0])
+    text = b"[3] the peer lost its way [71]\nstep 1\n[4] the peer lost its way [8] no memory\n"
+    taken = storms.take_out(text, 3)
+    assert b"lost" not in taken
+    assert taken.count(b"\n") == 3
+    assert b"no memory" in taken
+    assert storms.whole(taken) == text
+    assert storms.counts == {"lost": 3}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_marks_find_and_count_what_a_judgement_of_each_line_does(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(seed)
+    kinds = (
+        *("step {}", CAUSE, "[rank{}]: RuntimeError: Connection closed by peer [10.0.0.9]:{}"),
+        *("[rank{}]: torch.OutOfMemoryError: peer", "[{}] RuntimeError: no more of it {}"),
+    )
+    weights = (5, 0.001, 4, 1, 1)
+    lines = [
+        kind.format(rng.randrange(99), rng.randrange(9999)) for kind in rng.choices(kinds, weights, k=6000)
+    ]
+    marked = _observed(lines, 100_000)
+    monkeypatch.setattr("whesl.diagnose.storms.ENOUGH", len(lines))
+    assert marked[1] == _observed(lines, 100_000)[1]
+
+
+_PEAK = """\
+import sys
+from whesl.diagnose.diagnosing import diagnose_files
+print(diagnose_files(sys.argv[1:]).outcome.value)
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+@pytest.mark.parametrize("name", ["steps", "storm"])
+def test_a_log_eight_times_as_large_takes_no_more_memory(tmp_path: Path, name: str) -> None:
+    step = "step {n} loss 2.25 of the work that is done on this node, and of other nodes as well"
+    rows = [
+        LOST.format(rank=n % 64, host=n % 256, port=n) if name == "storm" and n % 2 else step.format(n=n)
+        for n in range(9000)
+    ]
+    block = ("\n".join(rows) + "\n").encode()
+    peaks = []
+    for mebibytes in (8, 64):
+        log = tmp_path / "log"
+        with log.open("wb") as file:
+            while file.tell() < mebibytes << 20:
+                file.write(block)
+        told = subprocess.run([sys.executable, "-c", _PEAK, log], capture_output=True, text=True, check=True)
+        peaks.append(int(told.stdout.split()[1]))
+    assert (
+        peaks[1] - peaks[0] < 24 << 10
+    )  # KiB; numpy, which counts the lines of a large log, is 20 MiB of it

@@ -18,6 +18,7 @@ else:
     import sre_parse as parser
 
 SHORTEST = 3  # characters of a text that is worth looking for
+_FEW = 4  # characters, each of which makes a common word another text to look for
 _ENOUGH = 9  # a longer text is not rarer
 # Words that logs of healthy jobs are full of: a line is looked at for another word of the expression.
 _COMMON = frozenset(
@@ -94,7 +95,10 @@ def _sequence(items: Iterable[Any]) -> list[Needle]:
             continue
         boundary = name == "AT" and str(value) == "AT_BOUNDARY"
         if run:
-            best = _better(best, [Needle(run, begins and _worded(run[0]), boundary and _worded(run[-1]))])
+            begins = begins and _worded(run[0])
+            best = _better(best, [Needle(run, begins, boundary and _worded(run[-1]))])
+            if run.lower() in _COMMON:
+                best = _better(best, [Needle(run + char, begins) for char in _next(name, value)])
             run = ""
         previous_boundary = boundary
         best = _better(best, _inner(name, value))
@@ -110,6 +114,15 @@ def _inner(name: str, value: Any) -> list[Needle]:
         parts = [_sequence(part) for part in value[1]]
         return [needle for part in parts for needle in part] if all(parts) else []
     return []
+
+
+def _next(name: str, value: Any) -> list[str]:
+    """Return the characters of which one has to come; nothing where they are not some few."""
+    if name in ("MAX_REPEAT", "MIN_REPEAT") and value[0] >= 1 and len(value[2]) == 1:
+        name, value = str(value[2][0][0]), value[2][0][1]
+    if name != "IN" or len(value) > _FEW or any(str(kind) != "LITERAL" for kind, _ in value):
+        return []
+    return [chr(code) for _, code in value]
 
 
 def _better(one: list[Needle], other: list[Needle]) -> list[Needle]:

@@ -42,7 +42,7 @@ class Tail:
     """The last bytes of a file, with the number of their first line."""
 
     def __init__(self) -> None:
-        self._blocks: deque[tuple[bytes, int]] = deque()
+        self._blocks: deque[tuple[bytes, int, int, int]] = deque()
         self._size = 0
 
     def add(self, data: bytes, begin: int, end: int, behind: int) -> None:
@@ -54,15 +54,17 @@ class Tail:
         """
         if end - begin > KEPT:  # of a large part only its end
             begin = data.find(b"\n", end - KEPT, end) + 1
-        text = data[begin:end]
-        self._blocks.append((text, behind))
-        self._size += len(text)
-        while self._size - len(self._blocks[0][0]) >= KEPT:
-            self._size -= len(self._blocks.popleft()[0])
+            data, begin, end = data[begin:end], 0, end - begin
+        self._blocks.append((data, begin, end, behind))
+        self._size += end - begin
+        while (rest := self._size - (self._blocks[0][2] - self._blocks[0][1])) >= KEPT:
+            self._blocks.popleft()
+            self._size = rest
 
     def blocks(self) -> Iterator[tuple[bytes, int]]:
         """Yield the parts, each of whole lines, with the number of its first line."""
-        for text, behind in self._blocks:
+        for data, begin, end, behind in self._blocks:
+            text = data[begin:end]
             yield text, behind - text.count(b"\n")
 
     def lines(self) -> Iterator[tuple[int, str]]:

@@ -104,8 +104,8 @@ class Scanner:
         self._knowledge = knowledge
         self._endings = endings
         self._breaks = Breaks()
-        self._storms = Storms()
-        self._ending_storms = Storms()
+        self._storms = Storms(knowledge.scan.line)
+        self._ending_storms = Storms(endings.scan.line)
         self._first: dict[tuple[str, bool], list[Finding]] = {}
         self._last: dict[str, deque[Finding]] = {}
         self._counts: Counter[str] = Counter()
@@ -211,7 +211,7 @@ class Scanner:
         for start, stop, found in knowledge.scan.lines(shown, 0, len(shown)):
             line += text.count(b"\n", at, start)
             at = start
-            content = shown[start:stop]
+            content = storms.whole(shown[start:stop])
             if storms.holds(content, found):
                 continue
             previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
@@ -220,8 +220,8 @@ class Scanner:
                 _decoded(content),
                 line,
                 found,
-                _decoded(previous[-_TEXT:]),
-                _decoded(shown[stop + 1 : stop + 1 + _TEXT]),
+                _decoded(storms.whole(previous[-_TEXT:])),
+                _decoded(storms.whole(shown[stop + 1 : stop + 1 + _TEXT])),
             )
             storms.judged(content, found, names)
 
