@@ -47,6 +47,55 @@ CASES = [
         '"oops 3"',
         "",
     ),
+    *(
+        (f'{DETECT}LOG "{text}" stdout', "ESL057", f'"{text}"', hint)
+        for text, hint in (
+            ("*error*", "anywhere in a line"),
+            ("error*", "anywhere in a line"),
+            ("*.log failed", "anywhere in a line"),
+            ("error|fatal", "MATCH"),
+            ("solver failed|no convergence", "MATCH"),
+            ("FAILED$", "MATCH"),
+            ("/fatal/i", "MATCH"),
+            ("%d ranks died", "MATCH"),
+            ("$USER is over quota", "variables"),
+            ("job ${SLURM_JOB_ID} died", "variables"),
+            ("rank\\tdied", "MATCH"),
+            ("\\033[31mfatal", "MATCH"),
+        )
+    ),
+    *(
+        (f"{DETECT}{pattern} stdout", "ESL056", pattern.split(" ", 1)[1], "")
+        for pattern in ('LOG ":"', 'LOG "."', 'MATCH " "', 'MATCH "\\d+\\.\\d+"', 'MATCH "[a-z]"')
+    ),
+    *(
+        (f'{DETECT}LOG "oops" file "{path}"', "ESL091", f'"{path}"', hint)
+        for path, hint in (
+            ("slurm-%j.out", "$SLURM_JOB_ID"),
+            ("run-%A_%a.log", "$SLURM_JOB_ID"),
+            ("%HOME%/run.log", "$SLURM_JOB_ID"),
+            ("$(pwd)/run.log", "commands"),
+            ("`hostname`.log", "commands"),
+            ("${RUN", "${NAME}"),
+            ("run_{SLURM_JOB_ID}.log", "${NAME}"),
+            ("{a,b}.log", "each of the names"),
+            ("~other/run.log", "home"),
+            ("file:///scratch/run.log", "file system"),
+            ("login1:/scratch/run.log", "file system"),
+            (" run.log", "blank"),
+            ("stdout", "leave out file"),
+            ("/dev/stderr", "stdout"),
+            ("-", "stdout"),
+            ("run.log.gz", "as text"),
+            ("logs/", "file's name"),
+        )
+    ),
+    (f'{DETECT}OUTPUT "out-%j.nc" MISSING', "ESL091", '"out-%j.nc"', "$SLURM_JOB_ID"),
+    (f'{DETECT}OUTPUT "o.nc" OLDER THAN "$(pwd)/i.nc"', "ESL091", '"$(pwd)/i.nc"', "commands"),
+    (f'{DETECT}OUTPUT "run.log" NOT LOG "^Done"', "ESL057", '"^Done"', "MATCH"),
+    (f'{DETECT}SUCCESS IF OUTPUT "run.log" LOG "Done.*"', "ESL057", '"Done.*"', "MATCH"),
+    (DISK % ('"/b/%j"', "/a"), "ESL091", '"/b/%j"', "$SLURM_JOB_ID"),
+    (f'{DETECT}MULTIPLE ["solver failed", "solver"] output', "ESL055", '"solver"', "the other line"),
     (f"{DETECT}SILENCE TIMEOUT 1", "ESL069", "1", "seconds"),
     (DISK % ('"/a"', "/a/"), "ESL079", '"/a"', "another file system"),
     (DISK % ('["/c", "/a/b"]', "/a"), "ESL079", '"/a/b"', ""),
@@ -72,7 +121,16 @@ CASES = [
     (f"{DETECT}EXIT CODE 1\nDECLARE COUPLED JOB [run]", "ESL090", "COUPLED", "two steps"),
 ]
 SOUND = [
-    f'{DETECT}LOG "a" stdout',
+    f'{DETECT}LOG "NaN" stdout',
+    f'{DETECT}LOG "*ERROR in e_c3d" stdout',  # CalculiX
+    f'{DETECT}LOG "100% of the disk is used" stdout',
+    f'{DETECT}LOG "executable file not found in $PATH" stderr',
+    f'{DETECT}LOG "oops" file "run-$SLURM_JOB_ID.log"',
+    f'{DETECT}LOG "oops" file "logs/${{SLURM_JOB_ID}}_out"',
+    f'{DETECT}LOG "oops" file "50%.log"',
+    f'{DETECT}LOG "oops" file "/dev/shm/run.log"',
+    f'{DETECT}OUTPUT "out.tar.gz" MISSING',
+    f'{DETECT}MULTIPLE ["solver failed", "memory is short"] output',
     f'{DETECT}HANG MATCH "." output TIMEOUT 60',
     f'{DETECT}MATCH "error.*failed" stdout',
     f'{DETECT}LOG "*** glibc detected ***" stdout',

@@ -50,14 +50,15 @@ def test_nothing_is_compiled_twice(rules: Path, tmp_path: Path, monkeypatch: pyt
     assert limit(rules, tmp_path / "cache") == 2
 
 
-def test_warnings_are_told_once_and_shortly(rules: Path, tmp_path: Path) -> None:
-    """They were told by ``whesl check`` alone, which nobody calls whose rules have no error."""
+def test_warnings_are_told_each_time_and_shortly(rules: Path, tmp_path: Path) -> None:
+    """They were told by ``whesl check`` alone, and of what is in the cache never."""
     detections = "\n".join(f'EXCEPTION DETECTION FLAP MATCH "x{n}" stdout' for n in range(5))
     rules.write_text(f"{RULES}{detections}\n".replace('"x', '".|x'))
     said: list[str] = []
     for _ in range(2):
         load_rules([str(rules)], tmp_path / "cache", any_job=False, warn=said.append)
-    assert len(said) == 4, said
+    assert said[:4] == said[4:]
+    assert len(said) == 8, said
     assert all(f"{rules}:" in each and ": warning[ESL" in each for each in said[:3])
     assert said[3].endswith(f"more: whesl check {rules}")
 
@@ -120,7 +121,7 @@ def test_a_compiled_file_is_recalled_as_it_is(tmp_path: Path) -> None:
     for _ in range(2):
         assert load_rules([str(compiled)], tmp_path / "cache", any_job=False) == whole
     known = rules_cache.recall(str(tmp_path / "cache"), str(compiled), compiled.read_bytes())
-    assert known is not None and known["file"] == str(tmp_path / "rules.esl")
+    assert known is not None and known["spec"]["file"] == str(tmp_path / "rules.esl")
 
 
 def test_a_damaged_verdict_is_no_verdict(tmp_path: Path) -> None:
@@ -150,13 +151,13 @@ def test_what_was_kept_longest_ago_goes_first(tmp_path: Path, monkeypatch: pytes
     known = []
     for number in range(4):
         content = ALONE.encode() + b"\n" * number
-        rules_cache.remember(str(cache), "/rules.esl", content, {"number": number}, {})
+        rules_cache.remember(str(cache), "/rules.esl", content, {"number": number}, {}, [])
         known.append(content)
         for file in cache.iterdir():
             stat = file.stat()
             os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns - 1_000_000))
     found = [rules_cache.recall(str(cache), "/rules.esl", content) for content in known]
-    assert [spec and spec["number"] for spec in found] == [None, None, 2, 3]
+    assert [known and known["spec"]["number"] for known in found] == [None, None, 2, 3]
 
 
 OWN = """\
@@ -218,3 +219,18 @@ def test_a_handler_beside_rules_that_are_named_as_one_types_them(tmp_path: Path)
             command, cwd=work, env=environment, capture_output=True, text=True, timeout=100, check=False
         )
         assert (done.returncode, done.stdout) == (0, "crashed\n"), done.stderr
+
+
+def test_warnings_name_the_file_as_it_is_called_now(rules: Path, tmp_path: Path) -> None:
+    steps = (
+        "EXCEPTION RECOVERY STEP FLAP JOB JOB.REPLACE\nDECLARE RESOURCE JOB[REPLACE]\nDECLARE ENTITY JOB\n"
+    )
+    text = f"{SITE}{steps}"
+    said: list[str] = []
+    places = [tmp_path / name for name in ("first.esl", "second.esl")]
+    for place in places:
+        place.write_text(text.replace("link flap", "link (flap|down)"))
+        load_rules([str(place)], tmp_path / "cache", any_job=False, warn=said.append)
+    assert [each.partition(":")[0] for each in said] == [
+        str(tmp_path / name) for name in ("first.esl", "second.esl")
+    ]

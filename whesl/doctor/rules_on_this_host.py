@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from whesl.esl.detections.base import Reads, Span, Stream
+from whesl.esl.detections.base import Kind, Reads, Span, Stream
+from whesl.esl.detections.disk import DiskMetric
 from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
 from whesl.esl.language.pattern_checks import found_in
 from whesl.esl.path_expansion import expanded, expanded_path, path_arguments, varies
@@ -108,7 +110,7 @@ class Surroundings:
     def _watched(self, exception: ExceptionSpec) -> Iterator[Diagnostic]:
         tasks = self._tasks(exception)
         for detection in exception.detections:
-            reads, measured = detection.reads(), detection.measured()
+            reads = detection.reads()
             if reads is not None and reads.source.stream is Stream.FILE and reads.source.path is not None:
                 path = reads.source.path
                 yield from self._file_missing(path, tasks, detection.span)
@@ -117,11 +119,33 @@ class Surroundings:
                 yield from self._traced(reads, detection.span)
             if self._restarts and (alone := detection.one_line()) is not None:
                 yield from self._ends_torchrun(alone, detection.span)
-            place = self._expanded(measured[0]) if measured is not None else None
-            if measured is not None and place and place.startswith("/") and not os.path.lexists(place):
-                message = f"there is no {place} here: nothing is measured"
-                hint = "write a directory on the file system that is meant"
-                yield self._finding("ESL081", message, hint, detection.span, measured[0])
+            yield from self._disk(detection, tasks)
+
+    def _disk(self, detection: Kind, tasks: Sequence[Task]) -> Iterator[Diagnostic]:
+        """Find a file system that is not there, or that is fuller already than it is to become."""
+        measured, most = detection.measured(), detection.fuller_than()
+        if measured is None or most is None:
+            return
+        path, metric = measured
+        place = self._expanded(path)
+        bases = self._bases(place, tasks) if place is not None else []
+        if place is None or not bases:
+            return
+        there = [full for base in bases if os.path.lexists(full := os.path.join(base, place))]  # noqa: PTH118
+        if not there:
+            message = f"there is no {place} here: nothing is measured"
+            hint = "write a directory on the file system that is meant"
+            yield self._finding("ESL081", message, hint, detection.span, path)
+        elif metric is DiskMetric.SPACE:
+            try:
+                usage = shutil.disk_usage(there[0])
+            except OSError:
+                return
+            used = usage.used / max(1, usage.used + usage.free)
+            if used > most:
+                message = f"{place} is {used:.0%} full here already: it is raised at once"
+                hint = "write a percentage that it is to pass, or make room before"
+                yield self._finding("ESL080", message, hint, detection.span, path)
 
     def _traced(self, reads: Reads, span: Span) -> Iterator[Diagnostic]:
         """Find patterns in a script's own lines, which its shell prints before it runs them."""
@@ -156,6 +180,10 @@ class Surroundings:
                 message = f"there is no directory {directory} here"
                 hint = "the file is watched from the moment on at which it is there"
                 yield self._finding("ESL081", message, hint, span, path)
+                return
+            if full.is_dir():
+                message = f"{full} is a directory: it has no lines"
+                yield self._finding("ESL081", message, "write the file's name, too", span, path)
                 return
             near = "" if parts or full.exists() else _near(full)
             if near:

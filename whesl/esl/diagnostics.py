@@ -107,6 +107,7 @@ CODES: dict[str, str] = {
     "ESL088": "what only a new run of the job can be given",
     "ESL089": "a rule that ends torchrun before it restarts its workers",
     "ESL090": "coupled jobs that never run at once",
+    "ESL091": "path that is taken as it stands",
 }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SIZE = 20
+_FILE = "\0"  # stands for the rules' name in warnings
 KEPT = 200  # files; what was written longest ago goes first
 _PACKAGE = os.path.join(os.path.realpath(__file__).rsplit(os.sep, 2)[0], "")  # noqa: PTH118
 
@@ -30,7 +31,9 @@ def is_compiled(content: bytes) -> bool:
 
 
 def recall(cache: str, path: str, content: bytes) -> dict[str, Any] | None:
-    """Return what rules mean, as the JSON of a specification; None when they have to be checked.
+    """Return what rules mean and what they are warned of; None when they have to be checked.
+
+    That is ``spec``, the JSON of a specification, and ``warnings``, a line each.
 
     Args:
         cache: the directory.
@@ -43,21 +46,33 @@ def recall(cache: str, path: str, content: bytes) -> dict[str, Any] | None:
             continue
         spec: dict[str, Any] = known["spec"]
         # The same bytes may lie elsewhere today. A compiled specification says itself where it came from.
-        return spec if is_compiled(content) else {**spec, "file": path}
+        return {
+            "spec": spec if is_compiled(content) else {**spec, "file": path},
+            "warnings": [each.replace(_FILE, path) for each in known["warnings"]],
+        }
     return None
 
 
-def remember(cache: str, path: str, content: bytes, spec: dict[str, Any], included: dict[str, str]) -> None:
+def remember(
+    cache: str,
+    path: str,
+    content: bytes,
+    spec: dict[str, Any],
+    included: dict[str, str],
+    warnings: list[str],
+) -> None:
     """Write down what rules mean. Raises OSError.
 
     Args:
         cache, path, content: as ``recall``.
         spec: the JSON of the specification, checked.
         included: real paths of the files it includes, and the digests of their bytes.
+        warnings: what it is warned of, a line each.
     """
     anywhere, here = _names(path, content)
     name = anywhere if all(file.startswith(_PACKAGE) for file in included) else here
-    text = json.dumps({"spec": spec, "included": included}).encode()
+    told = [each.replace(path, _FILE) for each in warnings]
+    text = json.dumps({"spec": spec, "included": included, "warnings": told}).encode()
     with contextlib.suppress(FileExistsError):
         os.mkdir(cache, 0o700)  # noqa: PTH102
     file_retry.replace(f"{cache}/{name}", hexdigest(text, _SIZE).encode() + b"\n" + text)

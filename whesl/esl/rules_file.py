@@ -28,7 +28,7 @@ def load_rules(
         files: ESL text, or JSON as ``whesl compile`` prints it.
         cache: directory of what was compiled before.
         any_job: the task has no name, so every exception is about it.
-        warn: is told warnings, a line each, of what is checked now: not of what is in the cache.
+        warn: is told the first warnings of each file, a line each.
 
     Raises UsageError for what cannot be read or is not valid, with all findings.
     """
@@ -48,12 +48,19 @@ def _load(path: Path, cache: Path, warn: Callable[[str], object] | None) -> Spec
     except OSError as error:
         raise UsageError(f"the rules {path} cannot be read: {error.strerror}") from error
     known = rules_cache.recall(str(cache), str(path), content)
+    spec, warnings = None, known["warnings"] if known is not None else []
     if known is not None:
         with contextlib.suppress(msgspec.ValidationError):  # another make's
-            return located(msgspec.convert(known, Spec), _directory(path, content, known["file"]))
-    spec, included = _decoded(path, content) if rules_cache.is_compiled(content) else _compiled(path, warn)
-    with contextlib.suppress(OSError):  # the next call checks again
-        rules_cache.remember(str(cache), str(path), content, msgspec.to_builtins(spec), included)
+            spec = msgspec.convert(known["spec"], Spec)
+    if spec is None:
+        made = _decoded if rules_cache.is_compiled(content) else _compiled
+        spec, included, warnings = made(path, content)
+        with contextlib.suppress(OSError):  # the next call checks again
+            told = msgspec.to_builtins(spec)
+            rules_cache.remember(str(cache), str(path), content, told, included, warnings)
+    if warn is not None:
+        for each in warnings:
+            warn(each)
     return located(spec, _directory(path, content, spec.file))
 
 
@@ -88,30 +95,26 @@ def located(spec: Spec, directory: Path) -> Spec:
     return msgspec.structs.replace(spec, resources=resources)
 
 
-def _decoded(path: Path, content: bytes) -> tuple[Spec, dict[str, str]]:
+def _decoded(path: Path, content: bytes) -> tuple[Spec, dict[str, str], list[str]]:
     try:
-        return msgspec.json.decode(content, type=Spec), {}
+        return msgspec.json.decode(content, type=Spec), {}, []
     except UNDECODABLE as error:
         raise UsageError(
             f"{path} is not a compiled specification: {error}", hint="whesl compile RULES.esl makes one"
         ) from error
 
 
-def _compiled(path: Path, warn: Callable[[str], object] | None) -> tuple[Spec, dict[str, str]]:
+def _compiled(path: Path, content: bytes) -> tuple[Spec, dict[str, str], list[str]]:
     # Only here: the parser is the heaviest import of all, and a compiled file needs none of it.
     from whesl.esl import checked
+    from whesl.esl.diagnostics import brief
 
     try:
         result = checked(path)
     except WheslError as error:
         raise UsageError(error.message, hint=error.hint) from error
-    if warn is not None:
-        from whesl.esl.diagnostics import brief
-
-        for each in brief(str(path), result.diagnostics):
-            warn(each)
     assert result.spec is not None
-    return result.spec, result.included
+    return result.spec, result.included, brief(str(path), result.diagnostics)
 
 
 def _merged(specs: Sequence[Spec]) -> Spec:

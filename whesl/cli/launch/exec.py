@@ -74,6 +74,7 @@ def exec_(**options: Any) -> None:
     whesl exec --observe -e rules.esl -- ./app
     """
     from whesl.agents import unwatched_command
+    from whesl.doctor import rules_before_a_run
     from whesl.isolator.launch import full_path, keeper
     from whesl.isolator.launch.setup_json import Request
     from whesl.wire.private_directory import explained
@@ -86,6 +87,7 @@ def exec_(**options: Any) -> None:
         hint = f"whesl exec -e {rules} -- {shlex.join(command) or 'COMMAND ARGUMENTS'}"
         raise UsageError(f"{rules} is a specification, and no program", hint=hint)
     try:
+        rules_before_a_run.look(request)
         told = full_path.prepare(request)
     except (OSError, WheslError) as error:
         said = explained(error) if isinstance(error, OSError) else error.message

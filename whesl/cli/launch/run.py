@@ -25,9 +25,8 @@ from whesl.cli.options import RULES
 from whesl.coordinator.client import unheard_task_outcomes
 from whesl.coordinator.client.start import begin, ensure_running
 from whesl.coordinator.client.unregistered_job_requeue import LostStarts
-from whesl.doctor.rules_on_this_host import Surroundings
+from whesl.doctor import rules_before_a_run
 from whesl.esl import shipped_policy
-from whesl.esl.diagnostics import brief
 from whesl.esl.path_expansion import expanded
 from whesl.esl.rules_file import load_rules, located
 from whesl.esl.spec import Spec
@@ -78,6 +77,7 @@ _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard o
     help="Use an isolator's node for its task too, or ask for one node more in each job and keep it out.",
 )
 @click.option("--observe", is_flag=True, help="Report what would be done; touch nothing.")
+@click.option("--strict", is_flag=True, help="Start nothing while there is a warning about the rules.")
 @click.option(
     "--out", default="", metavar="DIR", help="Directory of the run; the manager's choice without it."
 )
@@ -123,6 +123,7 @@ def run(
     inner: str,
     own_node: bool,
     observe: bool,
+    strict: bool,
     out: str,
     spares: int,
     nodes: int | None,
@@ -148,8 +149,7 @@ def run(
     assert result.spec is not None
     spec = located(result.spec, rules.absolute().parent)
     commands = "\n".join(text_of(Path(split_source(source).path)) for source in sources)
-    here = Surroundings(result.spec, rules, result.texts, first, None, spares, os.environ, commands)
-    warnings = brief(str(rules), (*result.diagnostics, *here.findings()))
+    warnings = rules_before_a_run.told(result, rules, first, spares, commands, strict=strict)
     _may_overwrite(first, manager, yes)
     name = rjms or default_manager(os.environ)
     known = manager_table.manager(name)

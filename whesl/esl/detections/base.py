@@ -171,6 +171,10 @@ class Kind(Record, frozen=True, kw_only=True):
         """Return what of which file system has to be measured; None for none."""
         return None
 
+    def fuller_than(self) -> float | None:
+        """Return the fraction of a file system above which it is raised; None for none."""
+        return None
+
     def promised(self) -> Promise | None:
         """Return which files have to be there once the task has ended well; None for none."""
         return None

@@ -87,6 +87,9 @@ class DiskDetection(Kind, frozen=True, kw_only=True, tag="disk"):
     def measured(self) -> tuple[str, DiskMetric]:
         return self.path, self.metric
 
+    def fuller_than(self) -> float:
+        return self.above
+
     def detector(self, exception: str, node: str) -> Detector:
         return _Disk(exception, node, self)
 

@@ -21,6 +21,7 @@ def check(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[st
         exceptions: all that is watched, by name.
     """
     _signs_of_life(findings, watched)
+    _one_for_all(findings, watched)
     _taken_first(findings, watched, list(exceptions))
     _counts(findings, watched, exceptions)
 
@@ -45,6 +46,24 @@ def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
                         hint="write LOG ... TIMEOUT alone: it is raised when the text does not come",
                     )
                     return
+
+
+def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
+    """Find texts of MULTIPLE that each line with another one of them has, too."""
+    for each in watched:
+        if not each.own or each.statement.form.keyword("MULTIPLE") is None:
+            continue
+        texts = [*each.patterns()]
+        for pattern, written in texts:
+            longer = next((p for p, _ in texts if p is not pattern and pattern.text in p.text), None)
+            if longer is not None and not (pattern.regex or longer.regex) and longer.text != pattern.text:
+                findings.add(
+                    "ESL055",
+                    f"each line with {longer.text[:60]!r} has this pattern, too: one line is enough for both",
+                    written.text,
+                    severity=Severity.WARNING,
+                    hint="write a part that only the other line has",
+                )
 
 
 def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence[str]) -> None:

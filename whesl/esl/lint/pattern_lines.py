@@ -23,7 +23,7 @@ _ORDINARY = (
     "All tasks are done. Elapsed time: 12.3 s",
     "done",
 )
-_MOST = 0.6  # of these, in which an expression is that names no letter or digit by itself
+_MOST = 0.4  # of these, in which a pattern is that names no letter or digit by itself
 # What launchers print when an attempt is ended and the next one starts.
 _RESTARTS = (
     "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
@@ -39,9 +39,20 @@ _RESTARTS = (
 # What means something in a regular expression, and hardly ever stands in a line of a program as it is.
 _EXPRESSION = re.compile(
     r"""\.[*+](?=.|$) | \\[dDwWsSbB] | \\[.*+?()\[\]{}|^$/] | \[\^ | \[(?:0-9|a-z|A-Z) | \(\?[iP:<=!] |
-        \([^()\s]+\|[^()]+\) | ^\^""",
+        \([^()\s]+\|[^()]+\) | ^\^ | ^/[^/]+/i$ | (?<=\w)\$$ | ^\w[\w ]*(?:\|\w[\w ]*)+$""",
     re.VERBOSE,
 )
+# What a shell, printf or another language puts something in the place of, and LOG does not.
+_REPLACED = (
+    (re.compile(r"^\*\w.*\w\*$|(?:^|\s)\*\.\w|\w\*$"), "leave the * out: a text is found anywhere in a line"),
+    (re.compile(r"(?<![\d%])%\d*[dsufx]\b"), "write MATCH, and \\d+ for a number"),
+    (
+        re.compile(r"\$\{\w+\}|\$(?:USER|HOME|HOSTNAME|PWD|SLURM_\w+)\b"),
+        "variables are put in paths alone; write the part of the line that is always the same",
+    ),
+    (re.compile(r"\\(?:[rt]|x[0-9a-fA-F]{2}|0[0-7]{2}|e\[)"), "write MATCH, where \\t and \\x1b are signs"),
+)
+_DRIVE = re.compile(r"\b[A-Za-z]:\\")  # of a path that is written with backslashes
 
 
 def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) -> None:
@@ -55,6 +66,9 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
     for each in watched:
         if not each.own:
             continue
+        promise = each.detection.promised()
+        if promise is not None and promise.pattern is not None and not promise.pattern.regex:
+            _as_it_stands(findings, promise.pattern, each.statement.form.patterns[0])
         for pattern, written in each.patterns():
             if not pattern.regex:
                 _as_it_stands(findings, pattern, written)
@@ -64,7 +78,7 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
 
 def _everything(findings: Findings, pattern: Pattern, written: syntax.PatternText) -> bool:
     """Find a pattern of ordinary lines; return whether it is one."""
-    if not pattern.text.strip():
+    if not pattern.regex and not pattern.text.strip():
         return True  # ESL051 says so
     least = len(_ORDINARY) if named(pattern) else _MOST * len(_ORDINARY)
     found = [line for line in _ORDINARY if found_in(pattern, line)]
@@ -97,6 +111,17 @@ def _as_it_stands(findings: Findings, pattern: Pattern, written: syntax.PatternT
             severity=Severity.WARNING,
             hint="write MATCH in place of LOG for a regular expression",
         )
+    elif not _DRIVE.search(pattern.text):
+        for replaced, hint in _REPLACED:
+            if (part := replaced.search(pattern.text)) is not None:
+                findings.add(
+                    "ESL057",
+                    f"LOG finds a text as it stands, {part.group().strip()} included",
+                    written.text,
+                    severity=Severity.WARNING,
+                    hint=hint,
+                )
+                return
 
 
 def _restart(

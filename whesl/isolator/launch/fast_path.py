@@ -76,10 +76,10 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
     given = allocation_from_environment.given(os.environ)
     if given is None:
         return None
-    spec = None
+    spec, warnings = None, []
     if request.rules:
-        spec = _rules(here, request.rules[0], any_job=not (request.step or request.name))
-        if spec is None:
+        spec, warnings = _rules(here, request)
+        if spec is None or (warnings and request.strict):
             return None
     setup = setup_json.setup(request, spec, given, here)
     path = setup_json.task_dir(request, setup["task"]["id"], here)
@@ -93,6 +93,8 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
         lock = takeover_lock.take(f"{path}/lock", _owner(setup))
         if not file_retry.exists(f"{path}/job.json"):
             setup |= allocation_share.settle(setup, here, path)
+            if warnings and not request.quiet:
+                sys.stderr.write("".join(f"whesl: {each}\n" for each in warnings))
             return SimpleNamespace(request=request, given=given, setup=setup, path=path, lock=lock)
         takeover_lock.release(lock)
     return None
@@ -108,25 +110,24 @@ def _home() -> str | None:
     return None if named.startswith("~") else setup_json.absolute(named)
 
 
-def _rules(here: str, path: str, *, any_job: bool) -> dict[str, Any] | None:
-    path = shipped_policy.place(path)
-    try:
+def _rules(here: str, request: setup_json.Request) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return rules and their warnings; None where they have to be looked at in another way."""
+    path, name, content = shipped_policy.place(request.rules[0]), request.step or request.name, None
+    with contextlib.suppress(OSError):
         content = file_retry.content(path, file_retry.BRIEF)
-    except OSError:
-        return None
-    if content is None:
-        return None
     # The name as pathlib prints it.
     plain = "/".join(part for part in path.split("/") if part not in ("", "."))
-    spec = rules_cache.recall(f"{here}/cache", f"/{plain}" if path.startswith("/") else plain, content)
-    if spec is None or any("/" in handler for handler in _handlers(spec)):
-        return None  # a handler's place is not looked for here
-    if _varies(spec):
-        return None  # nor what a path means where the task runs
-    if any_job:
-        for exception in spec["exceptions"]:
-            exception["jobs"] = ["*"]
-    return spec
+    plain = f"/{plain}" if path.startswith("/") else plain
+    known = rules_cache.recall(f"{here}/cache", plain, content) if content is not None else None
+    # Not here: where a handler is, what a path means where the task runs, what is told of a missing one.
+    if known is None or any("/" in handler for handler in _handlers(known["spec"])) or _varies(known["spec"]):
+        return None, []
+    jobs = [job for exception in known["spec"]["exceptions"] for job in exception["jobs"]]
+    if name and not request.workflow and not any(job == name or set("*?[") & set(job) for job in jobs):
+        return None, []
+    for exception in () if name else known["spec"]["exceptions"]:
+        exception["jobs"] = ["*"]
+    return known["spec"], known["warnings"]
 
 
 def _handlers(spec: dict[str, Any]) -> list[str]:
@@ -134,11 +135,16 @@ def _handlers(spec: dict[str, Any]) -> list[str]:
 
 
 def _varies(spec: dict[str, Any]) -> bool:
-    """Whether a path of the rules may have a home, a variable or a pattern of names in it."""
+    """Whether a path may have a home, a variable or a pattern of names in it, or is watched and not there."""
     for exception in spec["exceptions"]:
         for detection in exception["detections"]:
-            places = (detection.get("path"), (detection.get("source") or {}).get("path"))
-            if any(set("~$*?[") & set(place) for place in places if place):
+            disk, file = detection.get("path") or "", (detection.get("source") or {}).get("path") or ""
+            promise = detection.get("promise") or {}
+            promised = f"{promise.get('path')}{promise.get('than')}"
+            if set("~$*?[") & set(disk + file) or set("~$") & set(promised):
+                return True
+            watched = (disk, os.path.dirname(file))  # noqa: PTH120
+            if any(place and not file_retry.exists(place) for place in watched):
                 return True
         for step in exception["steps"]:
             for value in step.get("arguments", {}).values():

@@ -103,18 +103,12 @@ def prepare(request: Request) -> dict[str, Any] | int:
 
 def _rules(request: Request, here: Path) -> Spec | None:
     """Return the rules with their paths as they are here, in the task's environment. Raises UsageError."""
-    warn = None if request.quiet else lambda each: sys.stderr.write(f"whesl: {each}\n")
-    any_job = not (request.step or request.name)
-    spec = load_rules(request.rules, places.rules_cache(here), any_job=any_job, warn=warn)
+    spec = load_rules(request.rules, places.rules_cache(here), any_job=not (request.step or request.name))
     if spec is None:
         return None
     from whesl.esl.path_expansion import expanded  # only here: without rules nothing is to be expanded
 
-    spec, undefined = expanded(spec, os.environ)
-    if warn is not None:
-        for each in undefined:
-            warn(each)
-    return spec
+    return expanded(spec, os.environ)[0]
 
 
 def _start(

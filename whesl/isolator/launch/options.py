@@ -57,6 +57,7 @@ OPTIONS = (
         "FILE",
     ),
     Option(("--observe",), "observe", "flag", False, "Report what would be done, and touch nothing."),
+    Option(("--strict",), "strict", "flag", False, "Start nothing while there is a warning about the rules."),
     Option(("--workflow",), "workflow", "text", "", "The workflow that the task belongs to.", "NAME"),
     Option(("--step",), "step", "text", "", "The task's step in the workflow.", "NAME"),
     Option(("--instance",), "instance", "text", "", "Tells several tasks of one step apart.", "NAME"),

@@ -47,6 +47,7 @@ class Request(SimpleNamespace):
     command: tuple[str, ...]
     rules: tuple[str, ...]
     observe: bool
+    strict: bool
     workflow: str
     step: str
     instance: str

@@ -1,0 +1,105 @@
+"""Warnings about rules before a task or a workflow starts with them; ``--strict`` makes errors of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Protocol
+
+from whesl.doctor.rules_on_this_host import Surroundings
+from whesl.esl import shipped_policy
+from whesl.esl.diagnostics import Result, brief
+from whesl.esl.path_expansion import expanded
+from whesl.esl.rules_cache import is_compiled
+from whesl.esl.rules_file import load_rules
+from whesl.model import home as places
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Task, Workflow, job_matches
+from whesl.rjms import allocation_from_environment
+from whesl.wire.keys import home
+
+
+class Asked(Protocol):
+    """The options of ``whesl exec`` that count here."""
+
+    rules: tuple[str, ...]
+    workflow: str
+    step: str
+    name: str
+    spares: int
+    strict: bool
+    quiet: bool
+
+
+def look(asked: Asked) -> None:
+    """Tell on standard error what is doubtful in a task's rules.
+
+    Args:
+        asked: the options of ``whesl exec``.
+
+    Raises UsageError where there is a warning and ``strict`` is asked for, or the rules are wrong.
+    """
+    if not asked.rules:
+        return
+    warnings: list[str] = []
+    spec = load_rules(asked.rules, places.rules_cache(home()), any_job=False, warn=warnings.append)
+    assert spec is not None
+    if asked.workflow:  # whesl run has told of the host
+        warnings += map(str, expanded(spec, os.environ)[1])
+    else:
+        name = asked.step or asked.name
+        if name and not any(job_matches(each.jobs, name, name) for each in spec.exceptions):
+            warnings.append(f"{', '.join(asked.rules)}: no exception is declared for the job {name}")
+        for file in asked.rules:
+            warnings += _here(file, name, asked.spares)
+    said = allowed(list(dict.fromkeys(warnings)), strict=asked.strict)
+    if not asked.quiet:
+        sys.stderr.write("".join(f"whesl: {each}\n" for each in said))
+
+
+def told(
+    result: Result, rules: Path, workflow: Workflow, spares: int, commands: str, *, strict: bool
+) -> list[str]:
+    """Return what ``whesl run`` warns of, a line each.
+
+    Args:
+        result: what checking the rules gave.
+        rules: their file.
+        workflow: what is to be run.
+        spares: how many spare nodes each of its jobs will have.
+        commands: the texts of its scripts, or of its study.
+        strict: whether a warning is an error.
+
+    Raises UsageError where it is one.
+    """
+    assert result.spec is not None
+    here = Surroundings(result.spec, rules, result.texts, workflow, None, spares, os.environ, commands)
+    return allowed(brief(str(rules), (*result.diagnostics, *here.findings())), strict=strict)
+
+
+def allowed(warnings: list[str], *, strict: bool) -> list[str]:
+    """Return warnings, a line each. Raises UsageError with all of them where none is allowed."""
+    if strict and warnings:
+        raise UsageError(
+            "\n".join(("nothing is started, since --strict allows no warning:", *warnings)),
+            hint="correct the rules, or leave out --strict",
+        )
+    return warnings
+
+
+def _here(file: str, name: str, spares: int) -> list[str]:
+    """Return what of one file of rules does not fit this host and this allocation."""
+    path = Path(shipped_policy.place(file))
+    content = path.read_bytes()
+    spec = load_rules((file,), places.rules_cache(home()), any_job=not name)
+    assert spec is not None
+    given = allocation_from_environment.given(os.environ)
+    nodes = len(given.nodes) if given is not None and given.job_id else 0
+    here = os.getcwd()  # noqa: PTH109
+    task = Task(id="exec/task", step=name or "task", workspace=here, nodes=max(1, nodes - spares))
+    workflow = Workflow(id="exec", name="exec", wms="", root=here, tasks=(task,))
+    texts = {} if is_compiled(content) else {str(path): content.decode("utf-8", "replace")}
+    left = max(0, nodes - task.nodes) if nodes else None  # outside a job nodes are not counted
+    found = Surroundings(spec, path, texts, workflow, Path(here), left, os.environ).findings()
+    return brief(file, found)
