@@ -23,14 +23,14 @@ import socket
 import struct
 from typing import Any
 
-from whesl.agents.lease_table import Flag, Word
+from whesl.agents.fencing.shared_numbers import SharedFlag, SharedNumber
 
 # Milliseconds since the last acknowledgement: tcpi_last_ack_recv of struct tcp_info (linux/tcp.h).
 _LAST_ACK = struct.Struct("@I")
 _LAST_ACK_AT = 56
 
 
-KEPT = 8 * 8  # bytes that are kept of a lease: its words
+KEPT = 8 * 8  # bytes that are kept of a lease: its numbers
 # Seconds after the limit until which an agent may hold its lease that was woken just before.
 LAST_CALL = 0.3
 
@@ -55,18 +55,18 @@ class Lease:
             lease, and no new one.
     """
 
-    contact = Word(0)  # when the isolator's node was reached last
-    _until = Word(1)  # it lasts until then at least, since the agent was woken late; 0 when it was not
-    held = Flag(2)  # whether a heartbeat was ever answered
-    attended = Word(3)  # when a process on the isolator's node answered last, whatever its kernel says
-    _ran = Word(4)  # when the process that holds it has run last
-    finished = Flag(5)  # whether the agent has ended by itself
-    orphaned = Flag(6)  # whether the process has ended that the resource manager has started as this agent
-    paused = Flag(7)  # whether the task's processes were stopped, until it is known whether the lease is over
+    contact = SharedNumber(0)  # when the isolator's node was reached last
+    _until = SharedNumber(1)  # it lasts so long at least, since the agent was woken late; 0 when it was not
+    held = SharedFlag(2)  # whether a heartbeat was ever answered
+    attended = SharedNumber(3)  # when a process on the isolator's node answered last, not its kernel
+    _ran = SharedNumber(4)  # when the process that holds it has run last
+    finished = SharedFlag(5)  # whether the agent has ended by itself
+    orphaned = SharedFlag(6)  # whether the process that the resource manager started as this agent has ended
+    paused = SharedFlag(7)  # whether the task is stopped, until it is known whether the lease is over
 
     def __init__(self, limit: float, now: float, kept: mmap.mmap | bytearray | None = None) -> None:
         self.limit = limit
-        self.words = memoryview(kept or bytearray(KEPT)).cast("d")
+        self.numbers = memoryview(kept or bytearray(KEPT)).cast("d")
         if not self.contact:
             self.contact = self.attended = now
         self._sent: dict[int, float] = {}
