@@ -35,6 +35,7 @@ class _Table(msgspec.Struct, frozen=True):
     general: bool = False
     lasting: bool | None = None
     fatal: bool = False
+    report: bool = False
     below: str = ""
     exception: str = ""
     sees: list[str] = []
@@ -91,6 +92,7 @@ def _entry(name: str, table: _Table) -> Entry:
         general=table.general,
         lasting=cause in LASTING if table.lasting is None else table.lasting,
         fatal=table.fatal,
+        report=table.report,
         below=table.below,
         library=library,
         exception=exception,

@@ -145,7 +145,7 @@ class _Weighing:
 
     def _went_on(self, finding: Finding, after: int) -> bool:
         """Whether the steps that follow say that this was not the end."""
-        if after < _WENT_ON:
+        if after < _WENT_ON or finding.entry.report:
             return False
         if finding.entry.lasting:
             return self._last_serious <= _place(finding)  # else others may have met it later

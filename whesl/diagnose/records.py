@@ -24,6 +24,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         general: of any program: another entry that finds the same line says more.
         lasting: whether the job may go on for a while after it.
         fatal: the job ends of it also where the line calls itself a warning.
+        report: it stands before the output of the job that it tells of: what follows says nothing against it.
         below: what the line below it looks like where that one says what went wrong: it is shown then.
         library, exception: the pattern library, and what a rule would name of it; empty for none.
         sees, ignores: real lines that it finds, and others that it must not.
@@ -41,6 +42,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     general: bool = False
     lasting: bool = False
     fatal: bool = False
+    report: bool = False
     below: str = ""
     library: str = ""
     exception: str = ""

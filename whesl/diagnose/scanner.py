@@ -255,12 +255,9 @@ class Scanner:
                 best[role] = (entry, captured)
         for entry, captured in best.values():
             entry = _by_its_words(entry, found)
-            places = {
-                key: value
-                for each, told in found
-                if each.cause_class is entry.cause_class
-                for key, value in told.items()
-            }
+            # All that is found in a line is of one place; what is of the same class names it best.
+            ordered = sorted(found, key=lambda pair: pair[0].cause_class is entry.cause_class)
+            places = {key: value for _, told in ordered for key, value in told.items()}
             finding = self._finding(entry, places | captured, cleaned, text, line)
             self._keep(entry, _said_below(finding, following) if entry.below else finding)
         return tuple(entry.name for entry, _ in best.values())

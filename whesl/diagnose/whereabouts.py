@@ -10,7 +10,7 @@ import msgspec
 from whesl.diagnose.records import Finding, Observed
 from whesl.diagnose.vocabulary import Role
 
-_STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init"})
+_STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init", "applications.charm"})
 _HOST = "general.local-host"
 _STACK = 12  # lines of an error of MPI, and of a launcher's message that ends with the host
 Value = TypeVar("Value")
@@ -37,15 +37,16 @@ def located(cause: Finding, observed: Observed) -> Finding:
 
 
 def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str | None]:
-    """Return what an error of MPI tells of the lines of its stack, or the host with which a message ends."""
+    """Return what an error of MPI tells of the lines of its stack, or the place with which a message ends."""
     near = [
         f
         for f in observed.findings
         if f.number == cause.number
         and (
             (f.entry.name in _STACKS and 0 < cause.line - f.line <= _STACK)
-            or (f.entry.name == _HOST and 0 < f.line - cause.line <= _STACK)
+            or (f.entry.name in (_HOST, cause.entry.name) and 0 < f.line - cause.line <= _STACK)
         )
+        and (f.rank is not None or f.node is not None)
     ]
     return next(((f.rank, f.node) for f in near), (None, None))
 
