@@ -437,6 +437,19 @@ def test_what_the_cluster_refuses_the_cloud_does_at_the_next_look(instead: bool)
     assert started == [Domain.CLOUD if instead else Domain.HPC]
 
 
+def test_a_trial_that_was_refused_stands_until_the_cluster_takes_a_request() -> None:
+    # The first interval said "works again", though no request had been made since.
+    world = World(nodes=1, instances=1, cloud_instead=True)
+    trial = r.Trouble(what="requests to the cluster", why="Invalid account")
+    world.journal[2:] = [(trial, T0)]
+    world.restart()
+    world.tell(Tick(), after=300.0)
+    assert world.core.state.troubles[trial.what] == trial.why
+    world.seen(first(world, Domain.HPC), ExecutorState.WAITING)
+    world.tell(Tick(), after=300.0)
+    assert trial.what not in world.core.state.troubles
+
+
 @pytest.mark.parametrize("instead", [False, True])
 def test_while_the_cluster_refuses_the_cloud_is_paid_only_where_the_user_said_so(instead: bool) -> None:
     # "Invalid account" made it buy all of the cluster's part in the cloud.

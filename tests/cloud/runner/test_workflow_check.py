@@ -133,3 +133,8 @@ def test_a_failed_task_s_last_line_is_told(
     failed = r.TaskFailed(task="a", attempt=1, executor="e", status=status, why=found.why)
     line = f"a: failed with status {status}, it is tried again"
     assert told(failed) == (f"{line}: {why}" if why else line)
+
+
+def test_a_lost_task_is_not_said_to_be_given_to_another_executor() -> None:
+    # After `cloud stop` it was said, and nothing followed; where it is given, a line of its own says so.
+    assert told(r.TaskLost(task="a", executor="e", attempt=1, why="it is gone")) == "a: lost (it is gone)"

@@ -179,7 +179,7 @@ def told(record: r.Record) -> str:
             f": {record.why}" if record.why else ""
         )
     if isinstance(record, r.TaskLost):
-        return f"{record.task}: lost ({record.why}), given to another executor"
+        return f"{record.task}: lost ({record.why})"
     if isinstance(record, r.FileCopied) and record.seconds:
         return f"{record.name}: copied to the {record.domain.value} side, {record.digest.size} bytes"
     if isinstance(record, r.Risk):

@@ -128,7 +128,7 @@ class TaskFailed(Record, frozen=True, kw_only=True):
 
 
 class TaskLost(Record, frozen=True, kw_only=True):
-    """An executor is gone, and a task with it that had not ended; it is given to another one."""
+    """An executor is gone, and a task with it that had not ended; a run that goes on gives it to another."""
 
     task: str
     executor: str

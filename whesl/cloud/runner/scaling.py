@@ -267,7 +267,8 @@ class Scaling:
         forbidden = bool(refusal) and not self._context.limits.cloud_instead
         why = refusal or ""
         why += "; no instance is paid for meanwhile (--cloud-instead allows it)" if forbidden else ""
-        self._context.trouble("requests to the cluster", why, now)
+        if refusal != "":  # else what was tried before the run stands: the cluster has answered nothing since
+            self._context.trouble("requests to the cluster", why, now)
         return forbidden
 
     def _affordable(self, hourly: float, seconds: float, now: float) -> bool:
