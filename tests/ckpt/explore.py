@@ -60,6 +60,7 @@ class Agent:
     target: int = 0
     granted: bool = False
     committed: bool = False
+    mute: bool = False  # a rank polls on and never commits
     ranks: int = 2
     ended: int = 0
     inbox: tuple[Command, ...] = ()
@@ -79,6 +80,7 @@ class Budget:
     timeouts: int = 1
     restarts: int = 0
     ends: int = 0
+    mutes: int = 0
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ def moves(world: World, step: Step = protocol.step) -> Iterator[tuple[str, World
             continue
         if agent.inbox:
             yield from _received(world, index, agent)
-        if agent.granted and not agent.committed and not agent.ended:
+        if agent.granted and not (agent.committed or agent.ended or agent.mute):
             part = (agent.epoch, agent.target, name)
             done = replace(
                 agent, committed=True, outbox=(*agent.outbox, Committed(node=name, epoch=agent.epoch))
@@ -234,6 +236,9 @@ def moves(world: World, step: Step = protocol.step) -> Iterator[tuple[str, World
                 broken = replace(agent, granted=False, outbox=(*agent.outbox, failed))
                 spent = replace(world, budget=replace(budget, failures=budget.failures - 1))
                 yield f"{name} cannot write", _with(spent, index, broken)
+            if budget.mutes:
+                spent = replace(world, budget=replace(budget, mutes=budget.mutes - 1))
+                yield f"{name} never commits", _with(spent, index, replace(agent, mute=True))
         if budget.ends and agent.ranks and not agent.committed:
             # It has come to its end before it came to the target.
             less = replace(agent, ranks=agent.ranks - 1, ended=agent.ended + 1)
@@ -293,7 +298,7 @@ def _received(world: World, index: int, agent: Agent) -> Iterator[tuple[str, Wor
         granted = agent.epoch == message.epoch and agent.target == message.target
         yield f"{name} may write", _with(world, index, replace(agent, granted=granted or agent.granted))
     elif isinstance(message, Release):
-        free = replace(agent, epoch=0, target=0, granted=False, committed=False)
+        free = replace(agent, epoch=0, target=0, granted=False, committed=False, mute=False)
         yield f"{name} goes on", _with(world, index, free if agent.epoch == message.epoch else agent)
 
 

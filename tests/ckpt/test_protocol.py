@@ -83,6 +83,8 @@ def budget(**changes: Any) -> Budget:
         # Ranks come to their end before they come to the step.
         (2, budget(leads=(FAR,), requests=1, ends=2), settings(), 2_000),
         (2, budget(leads=(FAR,), ends=1, restarts=1), settings(), 2_000),
+        # A rank is let to write, and never commits.
+        (2, budget(leads=(), requests=1, mutes=1), settings(), 50),
         pytest.param(
             3,
             budget(losses=1, leads=(FAR,), requests=1),
@@ -195,6 +197,16 @@ def _never_again(self: Any, why: str, *, complete: bool = False) -> None:
     self.again = math.inf
 
 
+_grant = protocol._Transition._grant
+
+
+def _for_any_time(self: Any, names: Any) -> None:
+    chosen = tuple(names)
+    _grant(self, chosen)
+    for name in chosen:
+        self._set(name, until=math.inf)
+
+
 @pytest.mark.parametrize(
     ("method", "fault", "trouble"),
     [
@@ -208,6 +220,7 @@ def _never_again(self: Any, why: str, *, complete: bool = False) -> None:
         ("predicted", _covered_for_good, {"leads": FAR_THEN_NEARER}),
         ("withdrawn", lambda self, event: None, {"withdrawals": 1}),
         ("_leave", _never_again, {"failures": 1}),
+        ("_grant", _for_any_time, {"leads": (), "requests": 1, "mutes": 1}),
     ],
 )
 def test_faults_are_found(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tests.site.test_at_risk import NOW, Rates, table
 from whesl.rjms.slurm.command import DeniedError
 from whesl.site.publish.core.node_changes import Settings
+from whesl.site.publish.node_change_records import Changing
 from whesl.site.publish.observed_node import Node
 from whesl.site.slurm.node_and_job_updates import Machine
 from whesl.site.slurm.placement_service import STATUS, Service, Status
@@ -23,6 +26,7 @@ class Slurm:
 
     def __init__(self) -> None:
         self.refuses = True
+        self.draw: random.Random | None = None  # says of each change whether it is refused
         self.node = {f"n{at}": self._plain(f"n{at}") for at in range(20)}
 
     @staticmethod
@@ -43,7 +47,7 @@ class Slurm:
         return True
 
     def _changed(self, nodes: list[str], **changes: Any) -> None:
-        if self.refuses:
+        if self.refuses if self.draw is None else self.draw.random() < 0.5:
             raise DeniedError("Invalid user id")
         for name in nodes:
             self.node[name] = msgspec.structs.replace(self.node[name], **changes)
@@ -63,6 +67,58 @@ class Known:
 
 def status(directory: Path) -> Status:
     return msgspec.json.decode((directory / STATUS).read_bytes(), type=Status)
+
+
+def explored(place: Path) -> None:
+    """Have Slurm refuse any of the changes, and compare what the service says with what was done."""
+    for seed in range(12):
+        slurm = Slurm()
+        slurm.draw = random.Random(seed)  # of a test
+        directory = place / str(seed)
+        how = Settings(active=True, drain_above=2.0, share=slurm.draw.choice((0.02, 0.2)))
+        known: Any = Known()
+        service = Service(directory, slurm, known, how, period=60.0, clock=lambda: NOW)  # type: ignore[arg-type]
+        with service:
+            for _ in range(4):
+                service.look()
+                told, node = status(directory), slurm.node[BAD]
+                made = {name for name, is_so in _made(node).items() if is_so}
+                assert {what for _, what, _ in told.held} == made, "held is what was made"
+                wanted = {"weight", "feature"}
+                assert {what for _, what, _ in told.refused} == wanted - made, "what is missing was refused"
+                counted = {name for name in wanted if told.figures.get(f"{name} made", 0)}
+                assert counted == made, "the metric counts what was made"
+
+
+def _made(node: Node) -> dict[str, bool]:
+    return {"weight": node.weight != 1, "feature": bool(node.features)}
+
+
+def test_whatever_is_refused_is_told_and_nothing_else(tmp_path: Path) -> None:
+    explored(tmp_path)
+
+
+def _taken(self: Service, what: str, error: Exception, command: object = None) -> None:
+    """A refusal is a line in the log, and no more."""
+
+
+_write = Service._write
+
+
+def _counted(self: Service, records: Any) -> None:
+    _write(self, records)
+    for record in records:
+        if isinstance(record, Changing):
+            self.figures.changed(record.change.what)
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("_failed", _taken), ("_write", _counted)])
+def test_a_refusal_that_counts_as_done_is_found(
+    name: str, wrong: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Service, name, wrong)
+    with pytest.raises(AssertionError):
+        explored(tmp_path)
 
 
 @pytest.mark.parametrize("later", [True, False])

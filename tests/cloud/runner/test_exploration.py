@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.cloud.runner.test_core import World
+from tests.cloud.runner.worlds import PLATFORM
+from whesl.cloud.core import scaler
 from whesl.cloud.core.records import Domain
+from whesl.cloud.core.scaler_events import ScalerState, StageTable
 from whesl.cloud.core.stage_speed import SLACK
 from whesl.cloud.runner import core, scaling
 from whesl.cloud.runner.assigning import Queues
@@ -31,7 +34,7 @@ class Explored:
         self.budget = draw.choice((None, 1.0, 4.0, 20.0))
         self.world = World(
             nodes=draw.choice((0, 1, 2)),
-            instances=draw.choice((0, 1, 2)),
+            instances=draw.choice((0, 1, 2, 6)),
             seconds=60.0 * self.minutes,
             cloud_instead=self.instead,
             budget=self.budget,
@@ -101,6 +104,10 @@ class Explored:
         forbidden = bool(state.refusal) and not self.instead
         if forbidden:
             assert not any(one.domain is Domain.CLOUD and self._new(one.id) for one in started), "bought"
+        for stage in state.workflow.stages:
+            there = [one for one in state.executors.values() if one.stage == stage.name and one.alive]
+            paid = sum(one.domain is Domain.CLOUD and not one.told for one in there)
+            assert paid <= PLATFORM.limit or self._moved(there), "more instances than are allowed"
         if self.budget is not None:
             most = sum(
                 one.asked.hourly * max(60.0, min(one.gone or one.ends_at, one.ends_at) - one.since) / 3600
@@ -109,6 +116,10 @@ class Explored:
             assert most <= self.budget + 1e-6, "beyond the budget"
         for task in state.tasks.values():
             assert task.attempt <= 1 + task.lost + task.failed, "done twice"
+
+    def _moved(self, executors: list[Executor]) -> bool:
+        """Whether one of them was started for another stage, whose limit it counted for."""
+        return any(one.stage != one.asked.stage for one in executors)
 
     def _new(self, known_as: str) -> bool:
         return self.world.core.state.executors[known_as].since == self.world.now
@@ -152,7 +163,12 @@ def _started_again(self: core.Core, now: float, stop: str = "") -> core.Outcome:
     return _resume(self, now)
 
 
-FAULTS: list[tuple[type, str, Callable[..., object]]] = [
+def _planned(state: ScalerState, table: StageTable, rest: float, hour: int, room: float) -> int:
+    return table.instances[hour] if hour < len(table.instances) else 0
+
+
+FAULTS: list[tuple[object, str, Callable[..., object]]] = [
+    (scaler, "_instances", _planned),  # more instances are started than are allowed
     (scaling.Scaling, "_refused", _bought),  # the cloud is bought although the cluster refuses its part
     (scaling.Scaling, "_affordable", _spent),  # what runs already is not counted to its end
     (Queues, "_fits", _begun),  # a task is begun that cannot end
