@@ -26,7 +26,7 @@ _READ = 1 << 18  # packed bytes that are decompressed at once
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[io.BufferedIOBase | IO[bytes]]:
+def opened(path: Path) -> Iterator[io.BufferedIOBase]:
     """Open a log for reading its text from the beginning.
 
     Args:
@@ -44,7 +44,7 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase | IO[bytes]]:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _text(file: IO[bytes], begin: bytes, path: Path) -> io.BufferedIOBase | IO[bytes]:
+def _text(file: io.BufferedIOBase, begin: bytes, path: Path) -> io.BufferedIOBase:
     if begin.startswith(_GZIP):
         return gzip.GzipFile(fileobj=file)
     if begin.startswith(_BZIP2):

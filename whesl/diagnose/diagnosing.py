@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import msgspec
@@ -30,7 +30,10 @@ def scanner() -> Scanner:
 
 
 def diagnose_files(
-    files: Sequence[str], accounting: Accounting | None = None, good: Sequence[str] = ()
+    files: Sequence[str],
+    accounting: Accounting | None = None,
+    good: Sequence[str] = (),
+    unread: Callable[[str], None] = lambda _: None,
 ) -> Diagnosis:
     """Say what a job died of.
 
@@ -38,12 +41,13 @@ def diagnose_files(
         files: its logs; ``-`` is standard input.
         accounting: what the resource manager says of it, where that is known.
         good: logs of the same work that ended well.
+        unread: called with a sentence for each log that could not be read, or not to its end.
 
     Raises:
-        UsageError: a file cannot be read.
+        UsageError: no file can be read.
     """
     reader = scanner()
-    observed = msgspec.structs.replace(observe(files, reader), accounting=accounting)
+    observed = msgspec.structs.replace(observe(files, reader, unread=unread), accounting=accounting)
     found = diagnose(observed)
     if accounting is not None:
         found = msgspec.structs.replace(found, told=accounting.told)

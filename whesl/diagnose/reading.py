@@ -12,9 +12,12 @@ from whesl.detect.compressed_logs import opened
 from whesl.diagnose.labels import uncoloured
 from whesl.diagnose.records import Observed
 from whesl.diagnose.scanner import Scanner
+from whesl.model.errors import UsageError
 
 READ_SIZE = 1 << 20
 STDIN = "-"
+_MARK = 4  # bytes that tell an encoding
+_LOOKED_AT = 1000  # bytes of which every second one is zero where UTF-16 has no mark
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
 
 
@@ -22,36 +25,77 @@ def observe(
     files: Sequence[str],
     scanner: Scanner,
     progress: Callable[[int], None] = lambda _: None,
+    unread: Callable[[str], None] = lambda _: None,
 ) -> Observed:
-    """Read files to their ends.
+    """Read files to their ends; of those that are damaged, what can be read.
 
     Args:
         files: paths; ``-`` is standard input.
         scanner: takes in their bytes.
         progress: called with the bytes of each piece.
+        unread: called with a sentence for each file that could not be read, or not to its end.
 
     Raises:
-        UsageError: a file cannot be read.
+        UsageError: no file can be read.
     """
+    refused: list[UsageError] = []
     for name in files:
         scanner.begin(name)
-        for piece in pieces(name):
-            scanner.feed(piece)
-            progress(len(piece))
+        try:
+            for piece in pieces(name, unread):
+                scanner.feed(piece)
+                progress(len(piece))
+        except UsageError as error:
+            refused.append(error)
         scanner.finish()
+    if refused and len(refused) == len(files):
+        raise refused[0]
+    for each in refused:
+        unread(str(each))
     return scanner.observed()
 
 
-def pieces(name: str) -> Iterator[bytes]:
-    """Yield the text of a log in pieces, in UTF-8 or whatever eight-bit encoding it is in."""
+def pieces(name: str, unread: Callable[[str], None] = lambda _: None) -> Iterator[bytes]:
+    """Yield the text of a log in pieces, in UTF-8 or whatever eight-bit encoding it is in.
+
+    Args:
+        name: its path; ``-`` is standard input.
+        unread: called with a sentence where the file is damaged behind the pieces that were yielded.
+
+    Raises:
+        UsageError: nothing of it can be read.
+    """
     path = Path("/dev/stdin") if name == STDIN else Path(os.fspath(name))
-    with opened(path) as file:
-        begin = file.read(READ_SIZE)
-        encoding = next((name for mark, name in _MARKS if begin.startswith(mark)), None)
-        decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
-        while begin:
-            yield decoder.decode(begin).encode() if decoder is not None else begin
-            begin = file.read(READ_SIZE)
+    yielded = False
+    try:
+        with opened(path) as file:
+            # A read that does not fill up: what stands before a damaged part is not lost with it.
+            begin = file.read1(READ_SIZE)
+            while begin and len(begin) < _MARK and (more := file.read1(READ_SIZE)):
+                begin += more
+            encoding = _encoding(begin)
+            decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
+            while begin:
+                yield decoder.decode(begin).encode() if decoder is not None else begin
+                yielded = True
+                begin = file.read1(READ_SIZE)
+    except UsageError as error:
+        if not yielded:
+            raise
+        unread(str(error))
+
+
+def _encoding(begin: bytes) -> str | None:
+    """Return the encoding of a log in which not every character is of eight bits, by its begin."""
+    marked = next((name for mark, name in _MARKS if begin.startswith(mark)), None)
+    if marked is not None or len(begin) < _MARK:
+        return marked
+    even, odd = begin[:_LOOKED_AT:2], begin[1:_LOOKED_AT:2]
+    if odd.count(0) > 0.9 * len(odd) and even.count(0) < 0.1 * len(even):
+        return "utf-16-le"
+    if even.count(0) > 0.9 * len(even) and odd.count(0) < 0.1 * len(odd):
+        return "utf-16-be"
+    return None
 
 
 def lines_of_all(names: Sequence[str]) -> Iterator[str]:

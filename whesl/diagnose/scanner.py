@@ -137,6 +137,7 @@ class Scanner:
                 return
             self._carry = b""
             self._block(joined if end else joined + b"\n", 0, len(joined) + (not end))
+            self._line -= not end  # the break stands in the middle of a long line
         if begin < end:
             self._block(data, begin, end)
         if end:

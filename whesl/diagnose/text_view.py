@@ -55,7 +55,9 @@ def _show_without_cause(console: Console, diagnosis: Diagnosis) -> None:
     console.print("cause not known", style="bold yellow")
     if diagnosis.told:
         console.print(f"The resource manager says: {diagnosis.told}", markup=False)
-    if diagnosis.unusual:
+    if not diagnosis.unusual:
+        console.print("Nothing that can be told from: the logs are empty, or all their lines are alike.")
+    else:
         console.print("These lines are unlike the job's other lines:")
     for file, line, text in diagnosis.unusual:
         console.print(f"  {file}:{line}: {_cut(text)}", markup=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 
 _STATUS = {"ended-well": 0, "failed": 1, "unknown": 3}
-_LOGS = (".out", ".err", ".log", ".txt", ".o", ".e", ".gz", ".xz", ".bz2", ".zst")
+_LOGS = (".out", ".err", ".log", ".txt", ".o", ".e", ".gz", ".xz", ".bz2", ".zst", ".lz4")
+# PBS's job.o1234, job.e1234-7, what launchers keep of a rank, logs that were rotated.
+_LOG = re.compile(r".*\.[oe]\d[\d.\[\]-]*|std(?:out|err)(?:\.\d+)*|.*\.(?:out|err|log)[.-]\d+")
 
 
 @click.command()
@@ -64,7 +67,9 @@ def why(
 
     with tempfile.TemporaryDirectory(prefix="whesl-why-") as kept:
         files, accounting = _files(logs, Path(kept))
-        diagnosis = diagnose_files([*files, *map(str, syslog)], accounting, [str(path) for path in good])
+        diagnosis = diagnose_files(
+            [*files, *map(str, syslog)], accounting, [str(path) for path in good], _unread
+        )
         _print(diagnosis, as_json=as_json, only_rule=only_rule, everything=everything)
     return _STATUS[diagnosis.outcome.value]
 
@@ -107,10 +112,7 @@ def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | N
         elif log == "-":
             files.append(log)
         elif path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.is_file() and p.suffix in _LOGS)
-            if not inside:
-                raise UsageError(f"{log} has no logs in it", hint=f"names that end in {', '.join(_LOGS)}")
-            files += map(str, inside)
+            files += _inside(path)
         elif path.exists():
             files.append(log)
         else:
@@ -128,6 +130,23 @@ def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | N
                 state = "COMPLETED" if task.state.value == "completed" else "FAILED"
                 accounting = Accounting(state=state, status=task.exit_code, told=task.told)
     return files, accounting
+
+
+def _inside(folder: Path) -> list[str]:
+    """Return the logs in a directory and below it. Raises UsageError where it has none."""
+    names = [str(path) for path in sorted(folder.rglob("*")) if _is_log(path) and path.is_file()]
+    if not names:
+        hint = f"names that end in {', '.join(_LOGS)}, or like job.o1234 or stdout"
+        raise UsageError(f"{folder} has no logs in it", hint=hint)
+    return names
+
+
+def _is_log(path: Path) -> bool:
+    return path.suffix in _LOGS or _LOG.fullmatch(path.name) is not None
+
+
+def _unread(said: str) -> None:
+    click.echo(f"whesl why: {said}", err=True)
 
 
 def _output(job: str, found: JobOutcome, kept: Path) -> list[str]:
