@@ -37,14 +37,15 @@ def opened(path: Path) -> Iterator[io.BufferedIOBase]:
     try:
         with path.open("rb", buffering=0) as raw:
             file = io.BufferedReader(raw)
-            yield _text(file, file.peek(_LONGEST)[:_LONGEST], path)
+            yield _unpacked(file, file.peek(_LONGEST)[:_LONGEST], path) or file
     except (EOFError, lzma.LZMAError, zlib.error) as error:
         raise UsageError(f"cannot read {path} to its end: {error}") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def _text(file: io.BufferedIOBase, begin: bytes, path: Path) -> io.BufferedIOBase:
+def _unpacked(file: IO[bytes], begin: bytes, path: Path) -> io.BufferedIOBase | None:
+    """Return the text of a compressed file; None for one that is not."""
     if begin.startswith(_GZIP):
         return gzip.GzipFile(fileobj=file)
     if begin.startswith(_BZIP2):
@@ -55,7 +56,7 @@ def _text(file: io.BufferedIOBase, begin: bytes, path: Path) -> io.BufferedIOBas
         return _zstd(file, path)
     if begin.startswith(_LZ4):
         return _lz4(file, path)
-    return file
+    return None
 
 
 def _zstd(file: IO[bytes], path: Path) -> io.BufferedReader:
