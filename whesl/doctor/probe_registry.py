@@ -42,6 +42,8 @@ PROBES: tuple[tuple[str, str, Probe], ...] = (
     (host_and_home.HOME, "coordinator", host_and_home.coordinator),
     (workflow_managers.GROUP, "Maestro", workflow_managers.maestro),
     (workflow_managers.GROUP, "batch scripts", workflow_managers.batch),
+    (workflow_managers.GROUP, "Cylc", workflow_managers.cylc),
+    (workflow_managers.GROUP, "Makeflow", workflow_managers.makeflow),
     (workflow_managers.GROUP, "Snakemake", workflow_managers.snakemake),
     (workflow_managers.GROUP, "Parsl", workflow_managers.parsl),
     (workflow_managers.GROUP, "Nextflow", workflow_managers.nextflow),

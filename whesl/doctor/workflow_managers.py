@@ -36,6 +36,17 @@ def batch() -> list[Finding]:
     return one(State.OK, "sbatch scripts as they are")
 
 
+def cylc() -> list[Finding]:
+    """Look for Cylc, which ``whesl run`` plays flows with."""
+    return _other("Cylc", "cylc-flow", "cylc", "whesl run reads its flows")
+
+
+def makeflow() -> list[Finding]:
+    """Look for Makeflow, which ``whesl run`` runs workflows in JSON with."""
+    program = shutil.which("makeflow")
+    return one(State.OK, f"{program}: whesl run reads its workflows in JSON") if program else []
+
+
 def snakemake() -> list[Finding]:
     """Look for Snakemake."""
     return _other("Snakemake", "snakemake", "snakemake")
@@ -61,7 +72,7 @@ def nextflow() -> list[Finding]:
     return one(State.OK, _NO_ADAPTER, version=version)
 
 
-def _other(name: str, package: str, command: str) -> list[Finding]:
+def _other(name: str, package: str, command: str, detail: str = _NO_ADAPTER) -> list[Finding]:
     version = installed(package)
     if not version:
         answer = ask(command, "--version")
@@ -69,4 +80,4 @@ def _other(name: str, package: str, command: str) -> list[Finding]:
             return []
         # Its imports may take longer than we wait; that it is there is known anyway.
         version = answer.output.split()[-1] if answer.status == 0 and answer.output.split() else ""
-    return one(State.OK, _NO_ADAPTER, name=name, version=version)
+    return one(State.OK, detail, name=name, version=version)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # In the order in which they are asked whether they know a file.
 _BUILT_IN = {
     "maestro": ("whesl.workflows.maestro.manager", "Maestro"),
+    "makeflow": ("whesl.workflows.makeflow.manager", "Makeflow"),
+    "cylc": ("whesl.workflows.cylc.manager", "Cylc"),
     "batch": ("whesl.workflows.batch.manager", "Batch"),
 }
 
@@ -64,9 +66,9 @@ def recognise(source: str) -> WorkflowManager:
             return candidate
     raise UsageError(
         f"{path} is no workflow of a kind that is known here",
-        hint="expected a Maestro study (YAML with 'description' and 'study') or batch scripts ('#!'); "
-        "Snakemake, Parsl and others are run as ever, with whesl exec before each task's command "
-        "(docs/workflows.md)",
+        hint="expected a Maestro study (YAML with 'description' and 'study'), a flow of Cylc, a workflow of "
+        "Makeflow in JSON, or batch scripts ('#!'); Snakemake, Parsl and others are run as ever, with "
+        "whesl exec before each task's command (docs/managers.md)",
     )
 
 

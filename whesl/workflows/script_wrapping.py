@@ -329,12 +329,25 @@ def _own(call: TaskCall) -> list[str]:
     return words
 
 
+def task_command(call: TaskCall) -> tuple[str, ...]:
+    """Return the words before a task's command, for managers that are told commands and no scripts.
+
+    Raises UsageError for a name with a line break.
+    """
+    return (*_words(call), "--")
+
+
 def _command(call: TaskCall, name: str, argument: str) -> str:
+    words = _words(call, wrapped_script.OPTION, "2" if argument else "1")
+    element = ' --instance "$SLURM_ARRAY_TASK_ID"' if call.array else ""
+    return f'{shlex.join(words)}{element} -- {shlex.quote(name)} "$@"'
+
+
+def _words(call: TaskCall, *first: str) -> list[str]:
     for what, value in (("step", call.step), ("instance", call.instance)):
         if "\n" in value:
             raise UsageError(f"the {what} {value!r} contains a line break and cannot name a task")
-    words = [*call.program, "exec", wrapped_script.OPTION, "2" if argument else "1"]
-    words += ["--workflow", call.workflow, "-e", call.spec]
+    words = [*call.program, "exec", *first, "--workflow", call.workflow, "-e", call.spec]
     words += _own(call) if call.step else []
     if call.observe:
         words.append("--observe")
@@ -344,5 +357,4 @@ def _command(call: TaskCall, name: str, argument: str) -> str:
         words.append("--no-own-node")
     if call.heartbeat_limit is not None:
         words += ["--heartbeat-limit", f"{call.heartbeat_limit:g}"]
-    element = ' --instance "$SLURM_ARRAY_TASK_ID"' if call.array else ""
-    return f'{shlex.join(words)}{element} -- {shlex.quote(name)} "$@"'
+    return words
