@@ -18,7 +18,7 @@ ORDER ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ckpt check test test-flux test-slurm lint style types parser knowledge man clean soak fuzz chaos neutrality
+.PHONY: help demo demo-ckpt check test test-flux test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
@@ -101,6 +101,9 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 	@command -v flux >/dev/null || { echo "flux is not on PATH: load its module, or see docs/flux.md"; exit 1; }
 	@flux version
 	WHESL_NEED_FLUX=1 $(PYTEST) -m flux $(PYTEST_ARGS)
+
+test-managers: $(VENV)/.dev ## each workflow manager's tasks on a real Slurm, with faults (root)
+	$(PYTEST) tests/managers tests/workflows/test_managers_slurm.py tests/workflows/test_graphs.py $(PYTEST_ARGS)
 
 # Tests of a few modules: make test-slurm SLURM=/opt/slurm TESTS="tests/site tests/rjms/slurm".
 SLURM ?=

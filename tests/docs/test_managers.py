@@ -1,0 +1,49 @@
+"""The page of workflow managers is what the tests' table says, with each manager once."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+from tests.managers.table import ELSEWHERE, MANAGERS, UNTRIED
+
+ROOT = Path(__file__).resolve().parents[2]
+# Document 003, table 4.1, and Merlin.
+NAMED = [
+    "Snakemake",
+    "Cylc",
+    "RADICAL-EnTK",
+    "Cromwell",
+    "RADICAL-AsyncFlow",
+    "SmartSim",
+    "FireWorks",
+    "Makeflow",
+    "TaskVine",
+    "AiiDA",
+    "Toil",
+    "Covalent",
+    "libEnsemble",
+    "Pegasus",
+    "Dask",
+    "Globus Compute",
+    "Swift/T",
+    "Parsl",
+    "Nextflow",
+    "Maestro",
+    "PyCOMPSs/COMPSs",
+    "Galaxy",
+    "executorlib",
+    "Merlin",
+]
+
+
+def test_the_page_is_the_table_s() -> None:
+    made = runpy.run_path(str(ROOT / "tools" / "managers_page.py"))["page"]()
+    command = "python tools/managers_page.py > docs/managers.md"
+    assert (ROOT / "docs" / "managers.md").read_text() == made, f"run {command}"
+
+
+def test_each_manager_is_in_one_of_the_tables() -> None:
+    names = [each.name for each in (*MANAGERS, *ELSEWHERE, *UNTRIED)]
+    assert sorted(set(names) & set(NAMED)) == sorted(NAMED)
+    assert len(set(names)) == len(names)

@@ -1,0 +1,1 @@
+"""Workflow managers that know nothing of WHESL, on a real Slurm."""

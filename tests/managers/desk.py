@@ -1,0 +1,145 @@
+"""One scenario for every workflow manager: of two tasks the first hangs, fills a disk and loses its node.
+
+A recipe (``recipes/NAME``) is a directory of files as a user would write them: ``/p/me/study`` stands for the
+directory of the study and ``/p/me/venv`` for the manager's installation. ``run.sh`` starts the manager, and
+prints what it knows of its tasks then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from tests.environments import environment
+from tests.managers.table import Manager
+from tests.waiting import written
+from whesl.testing.install_slurm import command
+from whesl.testing.slurmbed import SlurmBed
+
+RECIPES = Path(__file__).parent / "recipes"
+WHESL = Path(sys.executable).parent / "whesl"
+SIZE = 2000 * 1024  # more than fits into the first file system
+RULES = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE FILESYSTEM[REPLACE]
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE RESOURCE NODE[REPLACE]
+DECLARE EXCEPTION HUNG JOB_LEVEL JOB [*] LIMIT 1
+EXCEPTION DETECTION HUNG SILENCE TIMEOUT 3 WARMUP 3
+EXCEPTION RECOVERY STEP HUNG JOB JOB.REPLACE
+DECLARE EXCEPTION FULL JOB_LEVEL JOB [*] LIMIT 1
+EXCEPTION DETECTION FULL MATCH "No space left on device" output
+EXCEPTION RECOVERY STEP FULL JOB FILESYSTEM.REPLACE %s
+DECLARE EXCEPTION LOST JOB_LEVEL JOB [*] LIMIT 1
+EXCEPTION DETECTION LOST NODE DOWN
+EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
+"""
+# The last attempt is the fourth: all others end by what is done to them.
+MAKE = """\
+echo "$WHESL_RESTART_COUNT $SLURM_JOB_ID" >> /p/me/study/attempts
+case "$WHESL_RESTART_COUNT" in
+0) echo half > "$1"; echo begun; sleep 600;;
+2) hostname > /p/me/study/lose; while echo at work; do sleep 0.3; done;;
+*) head -c 2000k /dev/zero | tr '\\0' x > "$1";;
+esac
+"""
+USE = 'wc -c < "$1" > "$2"\n'
+
+
+class Desk:
+    """A study's directory, part of which is a small file system of its own, and the cluster of its jobs."""
+
+    def __init__(self, place: Path, bed: SlurmBed, manager: Manager) -> None:
+        self.place, self._bed, self._manager = place, bed, manager
+        self._installed = environment(*manager.packages).parent if manager.packages else place
+        (place / "large").mkdir()
+        paths = json.dumps({"filesystem": str(place / "large"), "defaultpath": str(place / "small")})
+        (place / "rules.esl").write_text(RULES % paths)
+        (place / "make.sh").write_text(self._here(MAKE))
+        (place / "use.sh").write_text(USE)
+        for file in (RECIPES / manager.recipe).iterdir():
+            (place / file.name).write_text(self._here(file.read_text()))
+        # Managers drop variables of Slurm, so also where this cluster's slurm.conf is.
+        (place / "bin").mkdir()
+        for name in ("sbatch", "scancel", "scontrol", "sinfo", "squeue", "srun"):
+            program = place / "bin" / name
+            program.write_text(f'#!/bin/sh\nexport SLURM_CONF={bed.conf}\nexec {command(name)} "$@"\n')
+            program.chmod(0o755)
+        path = f"{place / 'bin'}:{self._installed / 'bin'}:{WHESL.parent}:{os.environ['PATH']}"
+        (place / ".profile").write_text(f"PATH={path}\n")  # login shells begin with another one
+        here = {"HOME": str(place), "PWD": str(place), "WHESL_HOME": os.environ["WHESL_HOME"], "PATH": path}
+        self.environment = {**bed.environment, **here}
+
+    def _here(self, text: str) -> str:
+        return text.replace("/p/me/study", str(self.place)).replace("/p/me/venv", str(self._installed))
+
+    def call(self, *words: str | Path) -> str:
+        """Run a command that has to succeed; return all that it printed."""
+        log = self.place / f"{Path(words[0]).name}.log"
+        with log.open("w") as file:
+            done = subprocess.run(
+                words,
+                cwd=self.place,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                timeout=280,
+                check=False,
+            )
+        said = log.read_text(errors="replace")
+        assert done.returncode == 0, said
+        return said
+
+    def run(self) -> str:
+        """Start the manager as its recipe says, take the node that is to be lost; return what was printed."""
+        ended = threading.Event()
+
+        def take() -> None:
+            while not (node := written(self.place / "lose").strip()) and not ended.wait(0.3):
+                pass
+            if node:
+                self._bed.kill_node(node)
+
+        taker = threading.Thread(target=take)
+        taker.start()
+        try:
+            return self.call("sh", "run.sh")
+        finally:
+            ended.set()
+            taker.join()
+
+    def check(self, said: str) -> None:
+        """Check that the manager saw successes only, each in the job in which its task began."""
+        for expected in self._manager.sees:
+            assert re.search(expected, said, re.MULTILINE), (
+                f"no {expected!r} in what the manager said:\n{said}"
+            )
+        attempts = [line.split() for line in (self.place / "attempts").read_text().splitlines()]
+        assert [count for count, _ in attempts] == ["0", "1", "2", "3"]
+        assert len({job for _, job in attempts}) == 1, attempts
+        shown = self.call("scontrol", "show", "jobs", "--oneliner").splitlines()
+        jobs = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown if line.startswith("JobId=")]
+        assert len(jobs) == self._manager.jobs, shown
+        assert {job["Restarts"] for job in jobs} == {"0"}
+        assert attempts[0][1] in {job["JobId"] for job in jobs}
+        report = json.loads(self.call(WHESL, "report", "exec", "--json"))
+        assert {row["state"] for row in report["tasks"]} == {"completed"}
+        assert [row["exception"] for row in report["exceptions"]] == ["HUNG", "FULL", "LOST"]
+        # The next fault comes before the first two recoveries can prove themselves.
+        assert [row["outcome"] for row in report["exceptions"]] == ["restarted", "restarted", "recovered"]
+        assert (self.place / "used.txt").read_text().split() == [str(SIZE)]
+        made = self.place / "small" / "made.txt"
+        assert made.stat().st_size == SIZE
+        assert made.resolve().is_relative_to(self.place / "large")
+
+    def remove(self) -> None:
+        """Remove what the manager has left, which may be much."""
+        shutil.rmtree(self.place / "cylc-run", ignore_errors=True)

@@ -1,0 +1,216 @@
+"""The workflow managers of document 003, table 4.1, and Merlin: what is done with each, and what shows it."""
+
+# ruff: noqa: E501 - lines of a table and a page are as long as their sentences
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EXEC = 2  # `whesl exec` before the command
+GRAPH = 4  # `whesl run` reads the graph, and tells dependents of new paths
+
+
+@dataclass(frozen=True)
+class Manager:
+    """One manager whose recipe is run on a real Slurm.
+
+    ``packages`` are from PyPI; ``program`` is one that has to be there, from Debian's package ``debian``.
+    ``setting`` is what is written in the manager's own files. ``sees`` are expressions that have to be in what
+    ``run.sh`` prints: the manager's own view of its tasks. ``jobs`` counts the jobs that it hands to Slurm.
+    ``quick`` ones run with every change. ``graph`` is the test of ``whesl run``, where it reads the graph.
+    """
+
+    name: str
+    setting: str
+    sees: tuple[str, ...]
+    packages: tuple[str, ...] = ()
+    program: str = ""
+    debian: str = ""
+    jobs: int = 2
+    quick: bool = False
+    remark: str = ""
+    graph: str = ""
+
+    @property
+    def recipe(self) -> str:
+        """The folder of its recipe."""
+        return self.name.lower().replace(" ", "-")
+
+    @property
+    def version(self) -> str:
+        """What was tried: the first package."""
+        return self.packages[0].replace("==", " ") if self.packages else self.debian
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """One manager that has tests of its own."""
+
+    name: str
+    version: str
+    level: int
+    setting: str
+    proof: str
+
+
+@dataclass(frozen=True)
+class Untried:
+    """One manager that no test runs: why, and what would have to be written where."""
+
+    name: str
+    why: str
+    setting: str
+
+
+MANAGERS = (
+    Manager(
+        name="Cylc",
+        packages=("cylc-flow==8.5.4",),
+        setting="`script` of the root family",
+        sees=(r"^1\|make\|1\|1\|0$", r"^1\|use\|1\|1\|0$"),
+        graph="tests/workflows/test_graphs.py",
+        remark="The platform needs `install target = localhost` where nodes share the home directory. Cylc's job "
+        "script traps signals and tells the scheduler of a failure, so `whesl exec` stands in `script`, inside it.",
+    ),
+    Manager(
+        name="executorlib",
+        packages=("executorlib==1.11.0", "pysqa==1.1.1", "h5py", "cloudpickle"),
+        setting="the function's command; `submission_template` for nodes and `--no-kill`",
+        sees=(r"^done: 0 0$",),
+        quick=True,
+        remark="Not in the template: executorlib's program renames its input when it starts, and cannot be started "
+        "again. pyiron submits by the same templates.",
+    ),
+    Manager(
+        name="Toil",
+        packages=("toil[cwl]==9.6.0",),
+        setting="`baseCommand` of the CWL tool; `TOIL_SLURM_ARGS` for nodes and `--no-kill`",
+        sees=(r"Finished toil run successfully",),
+        remark="CWL gives tools no environment: without `--preserve-entire-environment` neither `srun` nor WHESL "
+        "know the job that they are in. Chaining is off, so that each task has a job of its own.",
+    ),
+    Manager(
+        name="FireWorks",
+        packages=("FireWorks==2.1.4", "mongomock==4.3.0", "mongomock-persistence"),
+        setting="`script` of the task; `nodes` and `pre_rocket` of the queue adapter",
+        sees=(r'"state": "COMPLETED"',),
+        remark="mongomock stands for MongoDB.",
+    ),
+    Manager(
+        name="Makeflow",
+        program="makeflow",
+        debian="coop-computing-tools 9.9",
+        setting="the rule's command; `BATCH_OPTIONS` for nodes and `--no-kill`",
+        sees=(r"^# COMPLETED",),
+        graph="tests/workflows/test_graphs.py",
+    ),
+)
+ELSEWHERE = (
+    Elsewhere(
+        "Maestro", "maestrowf 1.2.1", GRAPH, "none: `whesl run study.yaml`", "tests/workflows/test_run.py"
+    ),
+    Elsewhere(
+        "Snakemake",
+        "snakemake 9.27.1, executor plugins for Slurm and Flux",
+        EXEC,
+        "`shell:` of the rule ([recipe](workflows.md#snakemake-on-slurm))",
+        "tests/workflows/test_managers_slurm.py",
+    ),
+    Elsewhere(
+        "Parsl",
+        "parsl 2026.10.26",
+        EXEC,
+        "the command of the `bash_app` ([recipe](workflows.md#parsl))",
+        "tests/workflows/test_managers_slurm.py",
+    ),
+)
+UNTRIED = (
+    Untried(
+        "Nextflow",
+        "PyPI's package is a launcher that fetches the program from Nextflow's own site",
+        "`process.shell = ['whesl', 'exec', '-e', '/p/me/rules.esl', '--', '/bin/bash', '-ue']` in `nextflow.config`, and "
+        "`process.clusterOptions = '--nodes=3 --no-kill'`",
+    ),
+    Untried(
+        "Cromwell",
+        "in none of PyPI, npm and Debian",
+        "`whesl exec -e /p/me/rules.esl -- ${job_shell} ${script}` in the `--wrap` of the back end's `submit`",
+    ),
+    Untried(
+        "Galaxy",
+        "PyPI has its libraries; a server with a job runner was not set up",
+        "`whesl exec -e /p/me/rules.esl --` before the tool's `command`; `submit_native_specification: --nodes=3 "
+        "--no-kill` of the destination in `job_conf.yml`",
+    ),
+    Untried(
+        "Pegasus",
+        "PyPI has its Python API alone, not the planner, nor HTCondor",
+        "a transformation's `pfn` is a script that calls `whesl exec`; or `pegasus.gridstart.path` for all",
+    ),
+    Untried(
+        "PyCOMPSs/COMPSs",
+        "PyPI's package is sources that did not build without the runtime in Java",
+        '`@binary(binary="whesl", args="exec -e /p/me/rules.esl -- ./app {{file}}")`',
+    ),
+    Untried(
+        "Swift/T",
+        "in none of PyPI, npm and Debian",
+        '`app (file o) f() { "whesl" "exec" "-e" "rules.esl" "--" "./app" o }`',
+    ),
+    Untried(
+        "Globus Compute",
+        "an endpoint logs in to a service in the web",
+        '`ShellFunction("whesl exec -e rules.esl -- ./app")`; `scheduler_options: "#SBATCH --no-kill"` of the provider',
+    ),
+    Untried(
+        "TaskVine",
+        "neither PyPI nor Debian 12 has a release with it",
+        '`vine.Task("whesl exec -e rules.esl -- ./app")`, with the rules as an input of the task',
+    ),
+    Untried(
+        "RADICAL-EnTK",
+        "PyPI has it (1.103.0 installs); not tried",
+        "`task.executable = 'whesl'`, `task.arguments = ['exec', '-e', 'rules.esl', '--', './app']`",
+    ),
+    Untried(
+        "SmartSim",
+        "PyPI has it (0.8.0 installs); not tried",
+        "`exp.create_run_settings('whesl', exe_args=['exec', '-e', 'rules.esl', '--', './app'], run_command=None)`",
+    ),
+    Untried(
+        "Covalent",
+        "PyPI has it (0.240.0 installs); not tried: its Slurm executor needs a login node with ssh",
+        'the command that the electron starts; `options={"nodes": 3, "no-kill": ""}` of the executor',
+    ),
+    Untried(
+        "AiiDA",
+        "PyPI has it (2.9.4 installs); not tried by a test",
+        "`mpirun_command` of the computer: `whesl exec -e /p/me/rules.esl -- srun -n {tot_num_mpiprocs}`; its scripts say "
+        "`--no-requeue`",
+    ),
+    Untried(
+        "Dask",
+        "PyPI has it (dask-jobqueue 0.9.0 installs); not tried by a test",
+        'the command that the function starts, or `@whesl.task` ([functions](functions.md)); `job_extra_directives=["--nodes=3", '
+        '"--no-kill"]`',
+    ),
+    Untried(
+        "libEnsemble",
+        "PyPI has it (1.6.1 installs); not tried by a test",
+        '`Executor.register_app(full_path="whesl")`, `submit(app_args="exec -e rules.esl -- ./app")`',
+    ),
+    Untried(
+        "RADICAL-AsyncFlow",
+        "PyPI has it (0.6.0 installs); not tried by a test",
+        "the text that an `executable_task` returns: `whesl exec -e rules.esl -- ./app`",
+    ),
+    Untried(
+        "Merlin",
+        "PyPI has it (1.13.0 installs) and Debian has Redis; not tried by a test",
+        "`cmd` of the step: `whesl exec -e rules.esl -- ./app`. Status 75 (escalated) is none of Merlin's own",
+    ),
+)
+
+
+def by_name(name: str) -> Manager:
+    """Return a manager by its name. Raises KeyError."""
+    return {manager.name: manager for manager in MANAGERS}[name]

@@ -1,0 +1,37 @@
+"""Each manager's tasks recover from a hang, a full disk and a lost node inside their jobs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import need_slurm
+from tests.managers.desk import Desk
+from tests.managers.table import MANAGERS, Manager
+from whesl.testing.faults import FaultError, tmpfs
+from whesl.testing.slurmbed import SlurmBed
+
+ALL = [
+    pytest.param(manager, id=manager.name, marks=() if manager.quick else pytest.mark.variant)
+    for manager in MANAGERS
+]
+
+
+@pytest.mark.slow
+@pytest.mark.slurm
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("manager", ALL)
+def test_manager_sees_successes_only(manager: Manager, tmp_path: Path) -> None:
+    need_slurm()
+    if manager.program and not shutil.which(manager.program):
+        pytest.skip(f"{manager.program} is not installed: apt install {manager.debian.split()[0]}")
+    place = tmp_path / "study"
+    place.mkdir()
+    try:
+        with tmpfs(place / "small", 1 << 20), SlurmBed(4) as bed:
+            desk = Desk(place, bed, manager)
+            desk.check(desk.run())
+    except FaultError as error:
+        pytest.skip(str(error))

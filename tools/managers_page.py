@@ -1,0 +1,98 @@
+"""Print docs/managers.md from the table and the recipes of the tests; a test compares the two.
+
+Usage: python tools/managers_page.py > docs/managers.md
+"""
+
+# ruff: noqa: E501 - lines of a table and a page are as long as their sentences
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.managers.table import ELSEWHERE, EXEC, GRAPH, MANAGERS, UNTRIED, Manager  # noqa: E402 - after the path
+
+TEXT = """# Workflow managers
+
+Written by `tools/managers_page.py` from the table and the recipes of `tests/managers`; it is not edited by hand.
+
+WHESL protects a task on one of four levels:
+
+1. The manager's own scripts, unchanged, with WHESL's `sbatch` or `flux` [in front](workflows.md).
+2. `whesl exec` before the task's command, by one setting of the manager.
+3. `whesl run` reads the manager's graph, and puts `whesl exec` before each command by itself.
+4. As 3, and tasks that depend on one whose files have moved are told of it, before they start and while they run.
+
+Each recipe below is a test on a real Slurm. It has two tasks. The first hangs; then it fills its file system; then
+its node is lost. The manager saw one success of each task, in the job in which the task began, and its own counter of
+tries was not touched; the second task read the first one's file where it was expected. `make test` runs {quick},
+`make test-managers` all of them, as root.
+
+| manager | level | setting | proof |
+| --- | --- | --- | --- |
+{rows}
+
+## What `whesl run` reads
+
+| workflow | how it is read | limits |
+| --- | --- | --- |
+| Maestro's studies, batch scripts | [workflows](workflows.md) | |
+| `flow.cylc` of Cylc 8 | the graph is what `cylc graph --reference` prints, from the first to the final cycle point; each `script` of `[runtime]` is wrapped, in a copy of the flow's directory that `cylc vip` plays | a flow without a final cycle point, and scripts that call functions of `init-script` or `env-script`, are for level 2; `cylc` has to be on PATH |
+| JSON of Makeflow (`makeflow --json`; `jx2json` writes it from JX) | a rule waits for those whose outputs are its inputs; each `command` is wrapped | rules that are workflows of their own are refused; the older form with tabs is for level 2 |
+
+```
+whesl run flow.cylc -e rules.esl
+whesl run flow.json -e rules.esl -- -T slurm
+```
+
+What stands behind `--` goes to the manager. Jobs that these managers submit get no spare nodes by themselves: ask for
+them in the manager's own settings, with `--no-kill`.
+
+## Recipes
+
+`/p/me/study` stands for the study's directory. `make.sh` and `use.sh` are the programs, `rules.esl` the rules.
+
+{recipes}
+## Not tried
+
+What would have to be written, by the managers' own documents; none of it was run.
+
+| manager | why | setting |
+| --- | --- | --- |
+{untried}
+"""
+# Files that say nothing of WHESL or Slurm to a reader.
+_LANGUAGES = {"py": "python", "sh": "sh", "yaml": "yaml", "cwl": "yaml", "cylc": "ini"}
+
+
+def page() -> str:
+    """Return the page."""
+    rows = [
+        f"| {each.name} ({each.version}) | {each.level} | {each.setting} | `{each.proof}` |"
+        for each in ELSEWHERE
+    ]
+    rows += [
+        f"| [{each.name}](#{each.recipe}) ({each.version}) | {GRAPH if each.graph else EXEC} | {each.setting} |"
+        f" `tests/managers`{f', `{each.graph}`' if each.graph else ''} |"
+        for each in MANAGERS
+    ]
+    untried = [f"| {each.name} | {each.why} | {each.setting} |" for each in UNTRIED]
+    quick = " and ".join(each.name for each in MANAGERS if each.quick)
+    recipes = "\n".join(_recipe(each) for each in MANAGERS)
+    return TEXT.format(rows="\n".join(rows), recipes=recipes, untried="\n".join(untried), quick=f"{quick}'s")
+
+
+def _recipe(manager: Manager) -> str:
+    parts = [f"### {manager.name}\n"]
+    if manager.remark:
+        parts.append(f"{manager.remark}\n")
+    for file in sorted((ROOT / "tests" / "managers" / "recipes" / manager.recipe).iterdir()):
+        language = _LANGUAGES.get(file.suffix[1:], "text")
+        parts.append(f"`{file.name}`:\n\n```{language}\n{file.read_text().rstrip()}\n```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
