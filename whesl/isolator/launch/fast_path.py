@@ -76,7 +76,8 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
     given = allocation_from_environment.given(os.environ)
     if given is None:
         return None
-    spec, warnings = None, []
+    spec = None
+    warnings: list[str] = []
     if request.rules:
         spec, warnings = _rules(here, request)
         if spec is None or (warnings and request.strict):
