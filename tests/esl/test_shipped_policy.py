@@ -48,6 +48,20 @@ def test_its_name_stands_for_it_unless_a_file_has_it(tmp_path: Path, monkeypatch
     assert shipped_policy.place("default") == "default"
 
 
+def test_another_file_system_that_is_given_goes_before_the_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(shipped_policy.FILESYSTEM, "/scratch2/me")
+    assert shipped_policy.place("default") == shipped_policy.FILE, "nothing says what it takes the place of"
+    monkeypatch.setenv(shipped_policy.OF, "/scratch/me")
+    file = shipped_policy.place("default")
+    assert esl.parse(Path(file).read_bytes(), file).diagnostics == ()
+    first, *others = esl.load(file).exceptions
+    assert [step.operation for step in first.steps] == ["REPLACE"] and first.limit == 1
+    assert {each.name for each in others} == {each.name for each in esl.load(shipped_policy.FILE).exceptions}
+    assert shipped_policy.observed(("default",), {shipped_policy.OBSERVED: "1"})
+
+
 def test_a_site_has_it_observe_first() -> None:
     told = {shipped_policy.OBSERVED: "1"}
     assert shipped_policy.observed(("default",), told)

@@ -92,6 +92,17 @@ def test_the_shipped_policy_tries_again_what_passes_and_nothing_else(bench: Benc
     assert (decided["exception"], decided["action"]) == ("DEFAULT_MEND_FIRST", "fail")
 
 
+def test_the_shipped_policy_goes_on_in_the_file_system_that_is_given(bench: Bench) -> None:
+    full, other = bench.place / "full", bench.place / "other"
+    full.mkdir()
+    other.mkdir()
+    bench.environment |= {"WHESL_DEFAULT_FILESYSTEM": str(other), "WHESL_DEFAULT_FILESYSTEM_OF": str(full)}
+    script = f'case $1 in {other}*) exit 0;; esac\necho "{FULL}" >&2\nexit 1\n'
+    assert bench.run(*bench.script(script), str(full), options=("-e", "default"))[0] == 0
+    (raised,) = bench.raised()
+    assert raised["exception"] == "DEFAULT_OTHER_FILESYSTEM"
+
+
 def test_a_site_has_the_shipped_policy_observe_first(bench: Bench) -> None:
     bench.environment["WHESL_DEFAULT_OBSERVES"] = "1"
     script = bench.script(f'echo "{BUSY_GPU}" >&2\nexit 1\n')

@@ -9,13 +9,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 NAME = "default"
-FILE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "policies", f"{NAME}.esl")  # noqa: PTH118, PTH120
+_FOLDER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "policies")  # noqa: PTH118, PTH120
+FILE = os.path.join(_FOLDER, f"{NAME}.esl")  # noqa: PTH118
+WITH_FILESYSTEM = os.path.join(_FOLDER, f"{NAME}-with-filesystem.esl")  # noqa: PTH118
 OBSERVED = "WHESL_DEFAULT_OBSERVES"
+FILESYSTEM, OF = "WHESL_DEFAULT_FILESYSTEM", "WHESL_DEFAULT_FILESYSTEM_OF"
 
 
 def place(rules: str) -> str:
-    """Return the file that rules are in: of ``default`` the shipped one, where no file has that name."""
-    return FILE if rules == NAME and not os.path.exists(rules) else rules  # noqa: PTH110
+    """Return the file that rules are in: of ``default`` a shipped one, where no file has that name."""
+    if rules != NAME or os.path.exists(rules):  # noqa: PTH110
+        return rules
+    return WITH_FILESYSTEM if os.environ.get(FILESYSTEM) and os.environ.get(OF) else FILE
 
 
 def observed(rules: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -25,4 +30,4 @@ def observed(rules: Sequence[str], environment: Mapping[str, str]) -> bool:
         rules: names of rules, as they were given.
         environment: where the site says so.
     """
-    return any(place(name) == FILE for name in rules) and environment.get(OBSERVED) == "1"
+    return any(place(name) in (FILE, WITH_FILESYSTEM) for name in rules) and environment.get(OBSERVED) == "1"
