@@ -39,11 +39,13 @@ def test_only_sure_ends_are_told() -> None:
         "2": record("2", JobState.UNKNOWN),
         "3": record("3", JobState.CANCELLED),
         "4": record("4", JobState.CANCELLED, nodes=("n1",), exit_code=15),
+        "5": record("5", JobState.FAILED, nodes=("n1",), exit_code=-9),
     }
     told = {command.target: command.arguments for command in unheard_task_outcomes.ends(jobs, records)}
     assert told == {
         "w/0": {"job": "0", "state": "NODE_FAIL", "word": "NODE_FAIL", "exit_code": "-1"},
         "w/4": {"job": "4", "state": "CANCELLED", "word": "CANCELLED", "exit_code": "15"},
+        "w/5": {"job": "5", "state": "FAILED", "word": "FAILED", "exit_code": "137"},
         "w/3": {
             "job": "",
             "state": "CANCELLED",

@@ -17,7 +17,7 @@ from tests.waiting import until
 from whesl.agents import program_runner
 from whesl.agents.fencing import attempt_processes
 from whesl.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
-from whesl.isolator.launch import attempt_runner, keeper
+from whesl.isolator.launch import attempt_runner
 from whesl.isolator.launch.keeper import Keeper
 
 
@@ -141,7 +141,7 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     status = tmp_path / "attempt-1" / "status"
     status.parent.mkdir()
     status.write_bytes(program_runner.STATUS_PENDING)
-    assert keeper._runner(str(tmp_path)) == 0
+    assert program_runner.running(str(tmp_path)) == 0
     started = attempt_runner.start(
         ["sleep", "60"],
         status=str(status),
@@ -154,8 +154,8 @@ def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
     )
     try:
         until(lambda: status.read_bytes() != program_runner.STATUS_PENDING, "the runner", 30.0)
-        assert keeper._runner(str(tmp_path)) == started.pid
-        assert keeper._runner(str(tmp_path / "other")) == 0
+        assert program_runner.running(str(tmp_path)) == started.pid
+        assert program_runner.running(str(tmp_path / "other")) == 0
     finally:
         attempt_processes.end_at_once("token", started.pid)
         started.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.isolator.bench import Bench, bench, exists, until
 from tests.isolator.conftest import make_setup
+from tests.waiting import written
 from whesl.isolator.core.task_setup import Setup
 from whesl.isolator.launch import full_path
 from whesl.isolator.launch.setup_json import Request
@@ -21,6 +24,8 @@ from whesl.locking.job_leader_identity import gone
 from whesl.model import file_retry
 from whesl.model.states import TaskState
 from whesl.rjms.port import AllocationInfo
+
+__all__ = ["bench"]
 
 ASK = "from whesl.locking.job_leader_identity import leader; print(leader('7'))"
 
@@ -116,3 +121,47 @@ def test_what_a_faster_call_has_written_down_is_left_alone(
     with pytest.raises(full_path.AlreadyRunError, match="elsewhere"):
         full_path.prepare(request)
     assert (tmp_path / "home/tasks/wf/app/job.json").read_text() == "of the other"
+
+
+# What Slurm tells the script of a job of one node.
+JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1", "SLURM_NNODES": "1", "SLURM_JOB_NUM_NODES": "1"}
+JOB |= {"SLURM_TASKS_PER_NODE": "1", "SLURM_JOB_CPUS_PER_NODE": "1", "SLURMD_NODENAME": "n1"}
+SCRIPT = """\
+export SLURM_TASK_PID=$$
+{start} {whesl} exec --no-coordinator --task-dir {task} -- \\
+  sh -c 'echo $$ >{pid}; while :; do sleep 0.05; done'
+echo after it
+"""
+
+
+@pytest.mark.parametrize("start", ["", "exec"])
+def test_a_task_ends_with_the_script_of_its_job(bench: Bench, start: str) -> None:
+    """It ran on when the job was over, with its isolator, where Slurm finds neither (linuxproc, pgid)."""
+    pid, whesl = bench.place / "pid", f"{sys.executable} -m whesl"
+    text = SCRIPT.format(start=start, whesl=whesl, task=bench.directory.path, pid=pid)
+    script = subprocess.Popen(["bash", "-c", text], env=bench.environment | JOB, cwd=bench.place)
+    bench.started.append(script)
+    program = int(until(lambda: written(pid), "the program"))
+    isolator = bench.isolator()
+    script.kill()
+    script.wait()
+    until(lambda: not exists(program) and not exists(isolator), "the end of both")
+    kind, data = bench.records()[-1]
+    assert (kind, data["code"], data["with_job"]) == ("finished", 137, True)
+
+
+@pytest.mark.parametrize("start", ["", "exec"])
+def test_it_has_its_time_where_a_signal_ended_the_script(bench: Bench, start: str) -> None:
+    """SIGTERM to all of a job ends a shell at once, and is the program's to handle."""
+    pid, whesl = bench.place / "pid", f"{sys.executable} -m whesl"
+    text = SCRIPT.format(start=start, whesl=whesl, task=bench.directory.path, pid=pid)
+    text = text.replace("echo $$ ", 'trap "sleep 1; echo ready >saved; exit 0" TERM; echo $$ ')
+    script = subprocess.Popen(
+        ["bash", "-c", text], env=bench.environment | JOB, cwd=bench.place, start_new_session=True
+    )
+    bench.started.append(script)
+    until(lambda: written(pid), "the program")
+    bench.isolator()
+    os.killpg(script.pid, signal.SIGTERM)
+    until(lambda: (bench.place / "saved").exists(), "what it does at SIGTERM")
+    until(lambda: "finished" in bench.kinds(), "its end")

@@ -139,6 +139,27 @@ def _places(name: str) -> Iterator[str]:
         yield from (f"{place}/{name}" for place in os.get_exec_path())
 
 
+def running(directory: str) -> int:
+    """Return the process number of the runner that runs a task on this machine, 0 when there is none.
+
+    Args:
+        directory: the task's.
+    """
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        try:
+            pid = int(name)
+            with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+                words = file.read().split(b"\0")
+            if words[3:4] != [os.fsencode(__file__)] or os.getsid(pid) != pid:
+                continue
+            # The status file's, behind the mark: DIRECTORY/attempt-N/status.
+            if os.fsdecode(words[5]).rsplit("/", 2)[0] == directory:
+                return pid
+        except (OSError, ValueError, IndexError):
+            continue  # no process, gone, or not started by us
+    return 0
+
+
 def _leave(status: str, text: str) -> None:
     """Overwrite the status file in place."""
     for _ in range(_TRIES):

@@ -57,7 +57,7 @@ from whesl.isolator.core.events_and_commands import (
 )
 from whesl.isolator.core.recovery import recovery_decision
 from whesl.isolator.core.state import Phase
-from whesl.isolator.event_loop_sources import Descriptors, Signals, Watched
+from whesl.isolator.event_loop_sources import Descriptors, Signals
 from whesl.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
 from whesl.isolator.launch.attempt_starter import Starter
 from whesl.isolator.nodes.node_fencing import Nodes
@@ -77,6 +77,8 @@ from whesl.isolator.task.journal_writer import Records
 from whesl.isolator.task.raise_requests import Left
 from whesl.isolator.task.taskdir import Job, TaskDir
 from whesl.journal import Clock
+from whesl.locking import job_leader_identity
+from whesl.locking.procfs import Watched
 from whesl.locking.takeover_watch import Guard
 from whesl.model.errors import WheslError
 from whesl.model.event_loop_stall import Stoppage
@@ -269,7 +271,9 @@ class Daemon:
         assert self._keeper is not None
         for descriptor in self._keeper.descriptors:
             self._descriptors.unregister(descriptor)
-        self._keeper = None
+        keeper, self._keeper = self._keeper.pid, None
+        if self._job.batch != keeper and not job_leader_identity.over(self._job.batch):
+            return  # the script may call another keeper
         attempt = self._attempt
         if attempt is not None:
             attempt_processes.end_at_once(self._state.token, attempt.pid)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import signal
 import socket
 from collections.abc import Iterable, Iterator
@@ -11,7 +10,6 @@ from collections.abc import Iterable, Iterator
 import zmq
 
 from whesl.agents.signal_delivery import ALONE, ENDING, SIGNALS, heard
-from whesl.locking import procfs
 
 _MEANT = {signum: (int(signum), False) for signum in ENDING} | {
     told: (int(signum), True) for signum, told in ALONE.items()
@@ -44,18 +42,6 @@ class Signals:
     def wake(self) -> None:
         """End the wait of another thread."""
         self._written.send(b"\0")
-
-
-class Watched:
-    """Another process, whose end is waited for."""
-
-    def __init__(self, pid: int) -> None:
-        found = procfs.pidfd(pid)
-        self.descriptors = () if found is None else (found,)
-
-    def gone(self) -> bool:
-        """Whether it has ended."""
-        return not self.descriptors or bool(select.select(self.descriptors, (), (), 0)[0])
 
 
 class Descriptors:

@@ -53,6 +53,27 @@ def gone(known: str) -> bool:
         return False
 
 
+def script(known: str) -> int:
+    """Return the process of the job's script, or of a step's task, that this process is or belongs to.
+
+    Args:
+        known: what ``leader`` returned.
+
+    Returns its number; 0 where Slurm names neither this process nor the leader.
+    """
+    told = os.environ.get("SLURM_TASK_PID", "")
+    _, _, process = known.rpartition("/")
+    return int(told) if told in (str(os.getpid()), *process.split(".")[1:2]) else 0
+
+
+def over(pid: int) -> bool:
+    """Whether a process of this machine has surely ended."""
+    try:
+        return procfs.status_fields(pid)[:1] in ([], [b"Z"], [b"X"])
+    except OSError:
+        return False
+
+
 def _name(pid: int) -> str:
     started = procfs.started(pid) if pid else 0
     boot = (procfs.content(_BOOT) or b"").decode().strip()

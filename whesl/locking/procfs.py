@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import time
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
@@ -126,6 +127,19 @@ def pidfd(pid: int) -> int | None:
         if error.errno in (errno.ESRCH, errno.ENOENT, errno.EINVAL):
             return None
         raise
+
+
+class Watched:
+    """Another process, whose end is waited for."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        found = pidfd(pid)
+        self.descriptors = () if found is None else (found,)
+
+    def gone(self) -> bool:
+        """Whether it has ended."""
+        return not self.descriptors or bool(select.select(self.descriptors, (), (), 0)[0])
 
 
 def boot() -> str:

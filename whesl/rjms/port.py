@@ -79,6 +79,13 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     started: float = 0.0
     ended: float = 0.0
 
+    @property
+    def status(self) -> int:
+        """Its exit status as a shell gives it (128 + n for signal n), -1 where there is none."""
+        if self.exit_code is None:
+            return -1
+        return self.exit_code if self.exit_code >= 0 else 128 - self.exit_code
+
 
 class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What the scheduler says of a node."""

@@ -84,6 +84,20 @@ CHANGES = (
         aspects=("file:*facts/session",),
     ),
     Change(
+        name="killed",
+        what="A job's script that is killed by SIGKILL takes all processes of its task along.",
+        when="On a cluster with `proctrack/linuxproc` or `proctrack/pgid`, which let some of them run on.",
+        why="Nothing of a task may outlive its job.",
+        aspects=(),
+    ),
+    Change(
+        name="left-behind",
+        what="Slurm does not kill what a script has left running in its process group when it ends.",
+        when="On a cluster with `ProctrackType=proctrack/pgid` (`whesl doctor` warns of it).",
+        why="Slurm knows the process group of WHESL's process, and the script leads another one.",
+        aspects=(),
+    ),
+    Change(
         name="runs-again",
         what="A job that runs again appends to its output instead of emptying it, and its steps append, too.",
         when="In `whesl run`, where neither `--open-mode` nor an older file of that name says otherwise.",

@@ -134,8 +134,7 @@ def ends(jobs: Mapping[str, str], records: Mapping[str, JobRecord]) -> list[Comm
             said.append(_ended(task, record.state, f"its job {job} was cancelled before it began"))
         else:
             word = record.raw_state or record.state.value
-            code = record.exit_code if record.exit_code is not None else -1
-            said.append(_ended(task, record.state, word, job, code))
+            said.append(_ended(task, record.state, word, job, record.status))
     return said
 
 

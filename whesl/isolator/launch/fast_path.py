@@ -193,7 +193,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         "isolator": pid,
         "child": True,
         "runner": started,
-        **setup_json.passed_on(task.request, job, in_job=bool(task.setup["job_id"])),
+        **setup_json.passed_on(task.request, job, task.setup),
     }
 
 

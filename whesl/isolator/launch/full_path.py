@@ -97,7 +97,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
         "isolator": pid,
         "child": child,
         "runner": runner,
-        **setup_json.passed_on(request, streams, in_job=bool(info.job_id)),
+        **setup_json.passed_on(request, streams, msgspec.to_builtins(setup)),
     }
 
 

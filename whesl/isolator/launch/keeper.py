@@ -37,6 +37,8 @@ EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # the isolator's status when another one has taken its task over
 # What an isolator is told that waits to load: to do so, or that it is not needed. Without a word, it loads.
 GO, PARTING = b"+", b"-"
+# Seconds within which a signal that has ended the job's script comes to us, too.
+_TOLD = 0.5
 # A file called random.py in the task's directory is the task's, and no module of WHESL (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
 
@@ -54,6 +56,7 @@ class Keeper:
         copy: the streams (``stdout``, ``stderr``) whose files are copied through to the keeper's.
         common: those of them that go to a file that other tasks append to as well.
         in_job: whether this is part of a resource manager's job, which that ends itself.
+        batch: the process of that job's script, which may be this one; 0 for none.
         gate: a pipe's end at which the isolator waits before it loads; 0 where it does not.
         summary: where the isolator's summary is shown at the end: "stderr", a file's path, "" for nowhere.
         quiet: say nothing.
@@ -73,6 +76,7 @@ class Keeper:
         quiet: bool,
         common: Sequence[str] = (),
         in_job: bool = False,
+        batch: int = 0,
         gate: int = 0,
     ) -> None:
         self._directory = task_dir
@@ -93,6 +97,7 @@ class Keeper:
         self._starts: list[float] = []
         self._last = False
         self._in_job = in_job
+        self._script = procfs.Watched(batch) if batch not in (0, os.getpid()) else None
         self._held: list[tuple[int, str]] = []  # signals that came before there was a program
         self._heard: set[int] = set()
         self._ending: list[int] = []  # of which no isolator could be told yet
@@ -195,11 +200,15 @@ class Keeper:
         poller.register(pidfd, select.POLLIN)
         if self._runner is not None:
             poller.register(self._runner, select.POLLIN)
+        for descriptor in self._script.descriptors if self._script is not None else ():
+            poller.register(descriptor, select.POLLIN)
         for signum in self._ending:
             self._tell_isolator(signum)
         self._ending = []
         gone = False
         while not gone:
+            if self._script is not None and self._script.gone():
+                self._end_with_script(poller, signals)
             for descriptor, _ in poller.poll(output_passthrough.LOOK_FIRST * 1000 if self._held else None):
                 if descriptor == pidfd:
                     gone = True
@@ -208,10 +217,27 @@ class Keeper:
                     poller.unregister(descriptor)
                     self._reap_runner()
                     continue
-                self._hear(signals)
+                if descriptor == signals:
+                    self._hear(signals)
             self._deliver()
         os.close(pidfd)
         self._reap()
+
+    def _end_with_script(self, poller: select.poll, signals: int) -> None:
+        """Die as the job's script has: the isolator ends with us, and nothing outlives the job.
+
+        Where a signal to all of the job was the reason, the program has its time to end by it.
+        """
+        assert self._script is not None
+        for descriptor in self._script.descriptors:
+            poller.unregister(descriptor)
+        self._script = None
+        deadline = time.monotonic() + _TOLD
+        while not self._heard.intersection(ENDING) and (left := deadline - time.monotonic()) > 0:
+            if select.select([signals], (), (), left)[0]:
+                self._hear(signals)
+        if not self._heard.intersection(ENDING):
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def _hear(self, signals: int) -> None:
         """Take signals that have come; the isolator is told first of those that end recovery."""
@@ -233,7 +259,7 @@ class Keeper:
         self._held = [each for each in self._held if not self._send(*each, early=True)]
 
     def _send(self, signum: int, reach: str, *, early: bool) -> bool:
-        runner = self._first_runner if self._runner is not None else _runner(self._directory)
+        runner = self._first_runner if self._runner is not None else program_runner.running(self._directory)
         if not runner:
             return False
         if self._program is None or self._program[0] != runner:
@@ -328,7 +354,7 @@ class Keeper:
 
         Returns False when no task runs.
         """
-        found = _runner(self._directory)
+        found = program_runner.running(self._directory)
         runner = procfs.pidfd(found) if found else None
         if runner is None:
             return False
@@ -357,23 +383,6 @@ class Keeper:
                 sys.stderr.write(file.read())
                 sys.stderr.flush()
             self._told = when
-
-
-def _runner(directory: str) -> int:
-    """Return the process number of the runner that runs the task here, 0 when there is none."""
-    for name in os.listdir("/proc"):  # noqa: PTH208
-        try:
-            pid = int(name)
-            with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
-                words = file.read().split(b"\0")
-            if words[3:4] != [os.fsencode(program_runner.__file__)] or os.getsid(pid) != pid:
-                continue
-            # The status file's, behind the mark: DIRECTORY/attempt-N/status.
-            if os.fsdecode(words[5]).rsplit("/", 2)[0] == directory:
-                return pid
-        except (OSError, ValueError, IndexError):
-            continue  # no process, gone, or not started by us
-    return 0
 
 
 def start_isolator(

@@ -16,8 +16,7 @@ from types import SimpleNamespace
 from whesl.detect import shared_output
 from whesl.esl import shipped_policy
 from whesl.isolator.launch import attempt_runner, options
-from whesl.locking import procfs
-from whesl.locking.job_leader_identity import leader
+from whesl.locking import job_leader_identity, procfs
 from whesl.model import file_retry
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.files import standard_streams
@@ -136,7 +135,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "claim": _claim(request, given),
         "rjms": given.rjms,
         "job_id": given.job_id,
-        "leader": leader(given.job_id.partition("_")[0]) if given.job_id else "",
+        "leader": job_leader_identity.leader(given.job_id.partition("_")[0]) if given.job_id else "",
         "nodes": given.nodes,
         "active": _active(request, given, spares),
         "own_node": given.batch_host,
@@ -309,8 +308,8 @@ def streams() -> dict[str, Any]:
     return found
 
 
-def passed_on(request: Request, streams: dict[str, Any], *, in_job: bool) -> dict[str, Any]:
-    """Return what the keeper is told of output: what it copies through, and whether it shows a summary."""
+def passed_on(request: Request, streams: dict[str, Any], setup: dict[str, Any]) -> dict[str, Any]:
+    """Return what the keeper is told of output and its job: what it copies through, with whom it ends."""
     copied = ("stdout",) if streams["joined"] else ("stdout", "stderr")
     wanted = request.summary if request.summary is not None else os.isatty(2)
     # A regular file is the task's own: what was asked for stands beside it.
@@ -320,7 +319,8 @@ def passed_on(request: Request, streams: dict[str, Any], *, in_job: bool) -> dic
         "common": [name for name in copied if streams[name].get("common")],
         "summary": (f"{file}{SUMMARY}" if file else "stderr") if wanted and not request.quiet else "",
         "quiet": request.quiet,
-        "in_job": in_job,
+        "in_job": bool(setup["job_id"]),
+        "batch": job_leader_identity.script(setup["leader"]),
     }
 
 
@@ -350,7 +350,7 @@ def job(
         "command": command,
         "script": place,
         "checksum": checksum(content),
-        "batch": bool(request.script_word),
+        "batch": os.getpid() if request.script_word else job_leader_identity.script(setup["leader"]),
         "workdir": reachable(os.getcwd()),  # noqa: PTH109
         "stdin": stdin,
         "stdin_offset": offset,

@@ -47,8 +47,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be run, as the caller wrote it, and how the isolator looks after it.
 
     ``script`` says which word of the command is a script, by its number; 0 for none; ``checksum``
-    is that of its content where ``--script`` named it. ``batch``: the keeper
-    stands for that script's interpreter, so that its death is the job's end. ``joined``: both streams go to
+    is that of its content where ``--script`` named it. ``batch``: the
+    process of the job's own script, whose death is the job's end; 0 for none. ``joined``: both streams go to
     one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``. ``inner``: whether
     tasks run by a Flux instance in the job (``whesl.rjms.flux.nested_allocation.MODES``). ``first``: the
     first attempt is started before the isolator. ``checkpoints``: where the program's are kept, empty when
@@ -59,7 +59,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     script: int = 0
     checksum: int = 0
-    batch: bool = False
+    batch: int = 0
     workdir: str = "/"
     stdin: str = ""
     stdin_offset: int = 0

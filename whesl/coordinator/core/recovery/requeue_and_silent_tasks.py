@@ -341,9 +341,8 @@ def _ended_silently(
             transition, entry, entry.job_id, JobState.FAILED, "the scheduler does not know it any more", -1
         )
     else:
-        code = record.exit_code if record.exit_code is not None else -1
         word = record.raw_state or record.state.value
-        ended_unheard(transition, entry, entry.job_id, record.state, word, code, down)
+        ended_unheard(transition, entry, entry.job_id, record.state, word, record.status, down)
 
 
 def asked_of(transition: Transition, entry: TaskEntry) -> bool:
