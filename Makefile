@@ -18,7 +18,7 @@ ORDER ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ckpt check test test-flux test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
+.PHONY: help demo demo-ckpt check test test-flux test-pbs test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
@@ -104,6 +104,11 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 
 test-managers: $(VENV)/.dev ## each workflow manager's tasks on a real Slurm, with faults (root)
 	$(PYTEST) tests/managers tests/workflows/test_managers_slurm.py tests/workflows/test_graphs.py $(PYTEST_ARGS)
+
+PBS ?= /opt/pbs
+test-pbs: $(VENV)/.dev ## the tests on a real PBS (PBS=/prefix; needs root and PostgreSQL's initdb)
+	@test -x $(PBS)/sbin/pbs_server || { echo "there is no PBS in $(PBS): say PBS=/prefix"; exit 1; }
+	WHESL_PBS=$(PBS) $(PYTEST) -m pbs $(PYTEST_ARGS)
 
 # Tests of a few modules: make test-slurm SLURM=/opt/slurm TESTS="tests/site tests/rjms/slurm".
 SLURM ?=

@@ -21,7 +21,7 @@ from tests import environments, limits
 from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
 from whesl.predict import compile_choice, numba_jit
-from whesl.testing import fluxbed
+from whesl.testing import fluxbed, pbsbed
 from whesl.testing.install_slurm import SlurmBedError, install, prefix, search_path
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
@@ -269,6 +269,12 @@ def need_flux() -> None:
     """Skip the test where no real Flux can be started: it is in no package registry."""
     if lacking := fluxbed.missing():
         (pytest.fail if os.environ.get(NEED_FLUX) else pytest.skip)(f"a real Flux needs {', '.join(lacking)}")
+
+
+def need_pbs() -> None:
+    """Skip the test where no real PBS can be started: it is in no package registry."""
+    if lacking := pbsbed.missing():
+        pytest.skip(f"a real PBS needs {', '.join(lacking)}")
 
 
 def pytest_sessionstart() -> None:

@@ -134,5 +134,5 @@ def test_the_default_where_none_is_named(
 def test_no_manager_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("WHESL_LOCAL", raising=False)
-    with pytest.raises(UsageError, match="neither sbatch nor flux"):
+    with pytest.raises(UsageError, match="neither sbatch nor qsub nor flux"):
         rjms.default_manager(os.environ)

@@ -59,7 +59,7 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def scheduler(name: str, **options: Any) -> Scheduler:
-    """Return the scheduler of a name (``local``, ``slurm``, ``flux``, or a third party's) with its options.
+    """Return the scheduler of a name (``local``, ``slurm``, ``pbs``, ``flux``, another's) with its options.
 
     Raises UsageError for an unknown name.
     """
@@ -123,7 +123,7 @@ def default_manager(environ: Mapping[str, str]) -> str:
 
     raise UsageError(
         f"there is neither {' nor '.join(BUILT_IN[name].command for name in outside)} on PATH",
-        hint="load the module of Slurm or Flux, or use the embedded one: --rjms local",
+        hint="load the module of Slurm, PBS or Flux, or use the embedded one: --rjms local",
     )
 
 

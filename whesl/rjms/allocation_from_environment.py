@@ -9,7 +9,7 @@ import os
 from types import SimpleNamespace
 
 from whesl import rjms
-from whesl.rjms.manager_table import HOST
+from whesl.rjms.manager_table import BUILT_IN, HOST
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ def given(environ: Mapping[str, str]) -> Given | None:
     Raises CouldNotObserveError for a damaged environment.
     """
     if environ.get("FLUX_URI") or rjms.offered():
+        return None
+    if not environ.get("SLURM_JOB_ID") and any(
+        all(map(environ.get, one.inside)) for one in BUILT_IN.values() if not one.early
+    ):
         return None
     if not environ.get("SLURM_JOB_ID"):
         node = os.uname().nodename

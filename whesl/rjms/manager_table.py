@@ -89,6 +89,14 @@ BUILT_IN = {
         command="flux",
         user_instances=True,
     ),
+    "pbs": Manager(
+        "whesl.rjms.pbs.scheduler:PbsScheduler",
+        "whesl.rjms.pbs.allocation:PbsAllocation",
+        inside=("PBS_JOBID", "PBS_NODEFILE"),
+        cluster=("PBS_CONF_FILE",),
+        files={"PBS_CONF_FILE": ""},
+        command="qsub",
+    ),
     "slurm": Manager(
         "whesl.rjms.slurm.scheduler:SlurmScheduler",
         "whesl.rjms.slurm.allocation:SlurmAllocation",

@@ -135,7 +135,9 @@ class Starter:
             token=command.token,
             places=places,
             base=self._base,
-            launchers=self._allocation.launch_environment(command.nodes.active, self._base),
+            launchers=self._allocation.launch_environment(
+                command.nodes.active, {**self._base, "WHESL_HOSTFILE": str(self._directory.hosts)}
+            ),
             lingering=command.lingering,
             script=taskdir.script_of(self._job) if command.configuration.path_map else b"",
         )

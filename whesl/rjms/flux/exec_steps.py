@@ -20,7 +20,7 @@ from whesl.rjms.step_process import StepProcess
 STEP = "WHESL_STEP_ID"
 # Tells them the name of their node.
 NODE = "WHESL_NODE"
-_HELPER = str(Path(__file__).with_name("step_node_script.py"))
+_HELPER = str(Path(__file__).parent.with_name("step_node_script.py"))
 # On the node: find its line of the table, open the files there, become the command. A broker's own socket
 # ends in its rank, except for a system instance's.
 _ON_NODE = """\

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
+from whesl.model.errors import CouldNotObserveError
+from whesl.model.states import JobState
 from whesl.rjms.outcomes.record import JobOutcome, Run
+from whesl.rjms.pbs import records, states
 
 JOB = re.compile(r"\d+(?:\[\d*\])?\.[A-Za-z][\w.-]*")
-# Exit_status below 0 is PBS's own: src/include/job.h of openpbs (JOB_EXEC_KILL_VMEM and the like).
-_KILLED = {-26: "OUT_OF_MEMORY", -27: "OUT_OF_MEMORY", -28: "TIMEOUT", -29: "TIMEOUT"}
-_STATES = {"R": "RUNNING", "E": "RUNNING", "S": "RUNNING", "U": "RUNNING", "B": "RUNNING"}
-_ENDED = ("F", "X")
-_SIGNAL = 256  # what PBS adds to the number of the signal that ended a job's shell
 _TOLD = ("job_state", "Exit_status", "comment", "exec_host")
 _USED = ("mem", "vmem", "walltime")
 
@@ -29,42 +26,24 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
         WheslError: PBS does not answer, or says no.
     """
     try:
-        jobs: dict[str, dict[str, Any]] = json.loads(run("qstat", "-x", "-f", "-F", "json", job))["Jobs"]
-    except (json.JSONDecodeError, KeyError):
+        jobs = records.parsed(run("qstat", "-x", "-f", "-F", "json", job), "Jobs")
+    except CouldNotObserveError:
         return None
     found = jobs.get(job) or next(iter(jobs.values()), None)
     if found is None:
         return None
-    status = found.get("Exit_status")
+    status = records.number(found.get("Exit_status"))
+    state = states.job_state(str(found.get("job_state", "")), records.number(found.get("substate")), status)
     files = [
         _path(found, "Output_Path"),
         *([] if found.get("Join_Path") == "oe" else [_path(found, "Error_Path")]),
     ]
     return JobOutcome(
-        state=_state(str(found.get("job_state", "")), status, str(found.get("comment", ""))),
-        status=_shell_status(status),
+        state="RUNNING" if state is JobState.COMPLETING else state.value,
+        status=states.shell_status(status),
         told=", ".join(_words(found)),
         files=tuple(dict.fromkeys(name for name in files if name)),
     )
-
-
-def _state(letter: str, status: int | None, comment: str) -> str:
-    if letter not in _ENDED:
-        return _STATES.get(letter, "PENDING")
-    if status in _KILLED:
-        return _KILLED[status]
-    if status == 0:
-        return "COMPLETED"
-    # qdel ends a job by SIGTERM, and a job that never ran has no status.
-    if status is None or (status == _SIGNAL + 15 and "node" not in comment.lower()):
-        return "CANCELLED"
-    return "FAILED"
-
-
-def _shell_status(status: int | None) -> int | None:
-    if status is None or status < 0:
-        return None
-    return 128 + status - _SIGNAL if status > _SIGNAL else status
 
 
 def _path(found: dict[str, Any], name: str) -> str:

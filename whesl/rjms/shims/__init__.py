@@ -11,7 +11,9 @@ TYPE_CHECKING = False  # the launcher imports this module at every start: typing
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ("srun", "flux", "mpirun", "mpiexec")
+COMMANDS = ("srun", "flux", "mpirun", "mpiexec", "pbsdsh", "pbs_tmrsh")
+# Scripts look whether they find these.
+_WHERE_THERE = ("flux", "pbsdsh", "pbs_tmrsh")
 # A directory with this file is skipped in the search for the real command: nested tasks have several.
 MARKER = ".whesl-shims"
 
@@ -19,7 +21,7 @@ MARKER = ".whesl-shims"
 def install(directory: Path, python: str = "", path: str | None = None) -> None:
     """Write the shims into a directory (made with mode 0700 when missing), replacing older ones.
 
-    One for ``flux`` only where there is a ``flux``: scripts look whether they find it.
+    Those of Flux and PBS only where their commands are.
 
     Args:
         directory: what to put in front on PATH; on a file system that the nodes share.
@@ -41,7 +43,7 @@ def install(directory: Path, python: str = "", path: str | None = None) -> None:
     shell = f"""/usr/bin/env -S {program} {option} '. "$0"; exit 126'"""
     start = shlex.join((python or sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))))
     for name in COMMANDS:
-        if name == "flux" and shutil.which(name, path=path) is None:
+        if name in _WHERE_THERE and shutil.which(name, path=path) is None:
             (directory / name).unlink(missing_ok=True)
             continue
         text = f'#!{shell}\n# Becomes the real {name}; see whesl.rjms.shims.\nexec {start} {name} "$@"\n'

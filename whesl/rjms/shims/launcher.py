@@ -217,6 +217,25 @@ def submit(real: str, run: Run) -> tuple[str, list[str]]:
     return os.fsdecode(done.stdout.strip()) if done.returncode == 0 else "", options
 
 
+def become_tasks(name: str, argv: list[str], whole: str) -> None:
+    """Become the program that starts PBS's tasks on the nodes in use; return where that cannot be.
+
+    Args:
+        name: ``pbsdsh`` or ``pbs_tmrsh``.
+        argv: its arguments.
+        whole: the file of all of the job's nodes.
+    """
+    from whesl.rjms.shims.pbs_rewriting import tasks
+
+    try:
+        words = tasks(name, argv, os.environ, _read(whole).split())
+    except (OSError, ValueError):
+        return
+    if words is not None:
+        program = os.path.join(_ROOT, "whesl", "rjms", "pbs", "tm_program.py")
+        os.execv(sys.executable, [sys.executable, "-I", program, *words])  # noqa: S606 - no shell is wanted
+
+
 def main(arguments: list[str]) -> NoReturn:
     """Become the real launcher; end with status 127 when there is none."""
     name, *argv = arguments
@@ -231,6 +250,13 @@ def main(arguments: list[str]) -> NoReturn:
     if real is None:
         sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
         sys.exit(NOT_FOUND)
+    whole = os.environ.get("WHESL_PBS_NODEFILE", "") if inside else ""
+    if whole:
+        # PBS's task manager counts the job's nodes by the lines of this file, as launchers of MPI do that use
+        # it; a launcher is told the nodes in use by its own options.
+        os.environ["PBS_NODEFILE"] = whole
+        if name in ("pbsdsh", "pbs_tmrsh"):
+            become_tasks(name, argv, whole)
     words = rewrite(
         name,
         argv,

@@ -34,7 +34,8 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
     The directory is put in front on the manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
     UsageError when a command that has to stand behind is missing.
     """
-    if manager_table.manager(rjms).command == "flux":
+    command = manager_table.manager(rjms).command
+    if command == "flux":
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = (os.environ if environment is None else environment).get("PATH", os.defpath)
         real = shutil.which("flux", path=path)
@@ -52,6 +53,11 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         _write(directory / "flux", text)
         flux_bindings.install(python_directory(directory), directory / "flux")
         return directory
+    if not (_COMMANDS / command).exists():
+        raise UsageError(
+            f"whole workflows are not submitted by {command} yet",
+            hint=f"submit each job by {command}, with whesl exec in its script; see docs/pbs.md",
+        )
     return _COMMANDS
 
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-# Has to be the same as in ``exec_steps``, which this file cannot import.
+# Has to be the same as in ``flux.exec_steps`` and ``pbs.tm_steps``, which this file cannot import.
 STEP = "WHESL_STEP_ID"
 # Seconds for which processes are looked for that would not die, or were just being started.
 PATIENCE = 10.0

@@ -1,0 +1,65 @@
+"""``whesl exec`` inside jobs of a real PBS."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from whesl.testing.pbsbed import PbsBed
+
+pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs"), pytest.mark.slow]
+
+RULES = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE NODE[REPLACE]
+DECLARE EXCEPTION NODELOST JOB_LEVEL JOB [*] LIMIT 2
+EXCEPTION DETECTION NODELOST NODE DOWN
+EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
+"""
+# One rank on each node that PBS's own launcher reaches, and what the script sees of the nodes.
+PROGRAM = """\
+#!/bin/sh
+sort "$PBS_NODEFILE" | tr '\\n' ' ' > {0}/seen.$WHESL_RESTART_COUNT
+pbsdsh -- sh -c 'echo $WHESL_NODE >> {0}/ran.$WHESL_RESTART_COUNT; [ $WHESL_RESTART_COUNT != 0 ] || sleep 600'
+"""
+
+
+def test_a_lost_node_is_replaced_in_place(bed: PbsBed, tmp_path: Path) -> None:
+    """The job keeps its id and its nodes; what ran on the nodes that live is ended first."""
+    rules, program = tmp_path / "rules.esl", tmp_path / "program.sh"
+    rules.write_text(RULES)
+    program.write_text(PROGRAM.format(tmp_path))
+    program.chmod(0o755)
+    command = f"{sys.executable} -m whesl exec -e {rules} --nodes 2 -- {program}"
+    place = ("-l", "select=3:ncpus=1", "-l", "place=scatter", "-W", "tolerate_node_failures=all", "-r", "n")
+    job = bed.submit(
+        f"cd {tmp_path} && {command} > {tmp_path}/exec.out 2>&1",
+        *place,
+        "-v",
+        f"WHESL_HOME={tmp_path}/home",
+    )
+
+    def ran(attempt: int) -> list[str]:
+        file = tmp_path / f"ran.{attempt}"
+        return sorted(file.read_text().split()) if file.exists() else []
+
+    def said() -> str:
+        file = tmp_path / "exec.out"
+        return file.read_text() if file.exists() else ""
+
+    try:
+        bed.wait_for(lambda: ran(0) == ["n01", "n02"], "the program runs on two nodes")
+        bed.kill_node("n02")
+        bed.wait_for(lambda: bed.job(job).get("job_state") == "F", "the job is over", 120)
+        told = bed.job(job)
+        assert (told["Exit_status"], told["run_count"]) == (0, 1), said()
+        assert ran(1) == ["n01", "n03"], said()
+        assert (tmp_path / "seen.0").read_text() == "n01 n02 "
+        assert (tmp_path / "seen.1").read_text() == "n01 n03 "
+    finally:
+        sys.stderr.write(said())
+        bed.delete(job)
+        bed.heal()

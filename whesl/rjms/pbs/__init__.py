@@ -1,0 +1,1 @@
+"""PBS (OpenPBS, PBS Professional) behind the port."""

@@ -1,0 +1,114 @@
+"""Runs PBS's commands and turns their failures into our errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
+
+TIMEOUT = 35.0
+# Defaults of a user for these commands would change what is asked for or seen (qsub(1B), qstat(1B)).
+_DEFAULTS = ("PBS_QSTAT", "PBS_DPREFIX", "PBS_DEFAULT_PLACE")
+_HINT = "is pbs_server up? try: qstat -B"
+# src/include/pbs_error.h and src/lib/Liblog/pbs_messages.c of openpbs 23.06.
+_NO_JOB = re.compile(r"Unknown Job Id|Job has finished|Job is not in the queue", re.IGNORECASE)
+_DENIED = re.compile(r"Unauthorized Request|not allowed|Access denied|No Permission", re.IGNORECASE)
+_SILENT = re.compile(
+    r"cannot connect to server|connection refused|connection (?:timed out|reset)|No such file or directory"
+    r"|Communication failure|Premature end of message|Protocol \(ASN\.1\) error|End of File|pbsconf error"
+    r"|Unable to authenticate|Unknown Host",
+    re.IGNORECASE,
+)
+_LATER = re.compile(
+    r"Server shutting down|Request invalid for state of job|server busy|Resource temporarily", re.I
+)
+
+
+class NoSuchJobError(RefusedError):
+    """PBS does not know the job, does not know it any more, or it has ended."""
+
+
+class DeniedError(RefusedError):
+    """This user may not do it."""
+
+
+class PbsCommands:
+    """The commands of one server.
+
+    Args:
+        environ: the environment of the commands; PBS_CONF_FILE, PBS_SERVER and PATH in it choose the server.
+        timeout: seconds after which a command counts as unanswered.
+    """
+
+    def __init__(self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT) -> None:
+        base = os.environ if environ is None else environ
+        kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
+        # Names of days and months in English: times are printed in words.
+        self.environ = {**kept, "LC_ALL": "C.UTF-8"}
+        self._timeout = timeout
+
+    def run(
+        self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None, text: str = ""
+    ) -> str:
+        """Run a command to its end and return its standard output.
+
+        Args:
+            command: the command and its arguments.
+            environ: added to its environment.
+            cwd: where it runs.
+            text: its standard input.
+
+        Raises CouldNotObserveError when there was no answer (it may still have been carried out);
+        NoSuchJobError, DeniedError, TransientError or RefusedError as PBS's message says.
+        """
+        status, output, errors = self.told(*command, environ=environ, cwd=cwd, text=text)
+        if status != 0:
+            raise failure(command[0], status, errors)
+        return output
+
+    def told(
+        self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None, text: str = ""
+    ) -> tuple[int, str, str]:
+        """Return a command's exit status, output and errors. Raises CouldNotObserveError for no answer."""
+        try:
+            done = subprocess.run(
+                command,
+                env={**self.environ, **(environ or {})},
+                cwd=cwd,
+                input=text,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self._timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            message = f"{command[0]} did not answer within {self._timeout:g} s"
+            raise CouldNotObserveError(message, hint=_HINT) from None
+        except OSError as error:
+            message = f"{command[0]} could not be started: {error.strerror}"
+            hint = "load the module of PBS, or put PBS's commands on PATH"
+            raise CouldNotObserveError(message, hint=hint) from None
+        return done.returncode, done.stdout, done.stderr
+
+
+def failure(command: str, status: int, errors: str) -> WheslError:
+    """Return the error for a command that ended with ``status`` (negative: signal) and wrote ``errors``."""
+    lines = [" ".join(line.split()) for line in errors.splitlines() if line.strip()]
+    words = "; ".join(line.removeprefix(f"{command}: ") for line in lines)
+    if status < 0 or not words:
+        # Killed, or failed without a message: nobody knows how far it got.
+        return CouldNotObserveError(
+            f"{command} ended with status {status} and gave no reason: {words or '-'}"
+        )
+    message = f"{command}: {words}"
+    if _NO_JOB.search(words):
+        return NoSuchJobError(message)
+    if _SILENT.search(words):
+        return CouldNotObserveError(message, hint=_HINT)
+    if _DENIED.search(words):
+        return DeniedError(message)
+    return TransientError(message) if _LATER.search(words) else RefusedError(message)

@@ -1,0 +1,75 @@
+"""What a job of PBS asks for: ``-l select=2:ncpus=4:mpiprocs=4+1:mem=8gb``. Pure; pbs_resources(7B)."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from whesl.model.errors import UsageError
+
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A set of resources that one node gives, ``count`` times. Values are as they were written."""
+
+    count: int = 1
+    resources: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return ":".join([str(self.count), *(f"{name}={value}" for name, value in self.resources)])
+
+
+def parse(text: str) -> tuple[Chunk, ...]:
+    """Return the chunks of a select statement, without ``select=``. Raises UsageError."""
+    return tuple(_chunk(part) for part in _split(text, "+"))
+
+
+def written(chunks: tuple[Chunk, ...]) -> str:
+    """Return a select statement that ``parse`` gives back."""
+    return "+".join(map(str, chunks))
+
+
+def with_spares(chunks: tuple[Chunk, ...], spares: int) -> tuple[Chunk, ...]:
+    """Return a request for more nodes, each like the last chunk's, as any of the job's ranks may go there.
+
+    Args:
+        chunks: what the job itself asks for.
+        spares: how many nodes more.
+    """
+    if spares <= 0 or not chunks:
+        return chunks
+    *before, last = chunks
+    return (*before, Chunk(last.count + spares, last.resources))
+
+
+def _chunk(text: str) -> Chunk:
+    words = _split(text, ":")
+    count = 1
+    if "=" not in words[0]:
+        if not (words[0].isascii() and words[0].isdecimal() and int(words[0]) > 0):
+            raise UsageError(f"select: {words[0]!r} is no number of chunks")
+        count, words = int(words[0]), words[1:]
+    resources = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not _NAME.fullmatch(name) or not value:
+            raise UsageError(f"select: {word!r} is not resource=value")
+        resources.append((name, value))
+    return Chunk(count, tuple(resources))
+
+
+def _split(text: str, at: str) -> list[str]:
+    """Split where no quotes are around. Raises UsageError for quotes that do not end."""
+    parts, quote = [""], ""
+    for letter in text:
+        if letter == at and not quote:
+            parts.append("")
+            continue
+        if letter in "\"'":
+            quote = "" if quote == letter else quote or letter
+        parts[-1] += letter
+    if quote:
+        raise UsageError(f"select: a quote without an end: {text!r}")
+    return parts

@@ -1,0 +1,119 @@
+"""A command on nodes of a job of PBS, by its task manager. Run as a file, standard library only.
+
+``tm_program.py [--status=0] NODES COMMAND...`` starts the command once on each node. It ends with the first
+failure's status, or with the one that it is given.
+NODES are indexes into PBS_NODEFILE and names, ``0=n01 2=n03``. Its own environment is that of the tasks.
+tm(3) of openpbs 23.06: libpbs speaks to the execution daemon of this node, which starts tasks on all of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import glob
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+# What the daemon of each node says itself, of itself and of its task.
+_OF_NODE = ("PBS_NODENUM", "PBS_TASKNUM", "PBS_MOMPORT", "PBS_JOBCOOKIE", "NCPUS", "_")
+NODE = "WHESL_NODE"
+_SIGNAL = 256  # what PBS adds to the number of the signal that ended a task
+_NO_TASK = 69
+
+
+class _Roots(ctypes.Structure):
+    _fields_ = (
+        ("me", ctypes.c_uint),
+        ("parent", ctypes.c_uint),
+        ("nodes", ctypes.c_int),
+        ("tasks", ctypes.c_int),
+        ("pool", ctypes.c_int),
+        ("list", ctypes.c_void_p),
+    )
+
+
+def library() -> ctypes.CDLL:
+    """Return libpbs of the installation that the job's own configuration names. Raises OSError."""
+    places = [os.environ.get("PBS_EXEC", "")]
+    try:
+        with open(os.environ.get("PBS_CONF_FILE", "/etc/pbs.conf"), encoding="utf-8") as file:  # noqa: PTH123
+            places += [line[9:].strip().strip('"') for line in file if line.startswith("PBS_EXEC=")]
+    except OSError:
+        pass
+    for place in filter(None, [*places, "/opt/pbs"]):
+        for found in sorted(glob.glob(f"{place}/lib*/libpbs.so*")):  # noqa: PTH207
+            return ctypes.CDLL(found)
+    return ctypes.CDLL("libpbs.so")
+
+
+def fail(words: str) -> NoReturn:
+    """Say what went wrong, and end."""
+    sys.stderr.write(f"whesl: the task manager of PBS: {words}\n")
+    sys.exit(_NO_TASK)
+
+
+def words(texts: list[str]) -> ctypes.Array[ctypes.c_char_p]:
+    """Return texts as C has them."""
+    return (ctypes.c_char_p * (len(texts) + 1))(*[os.fsencode(text) for text in texts], None)
+
+
+def run(table: list[tuple[int, str]], command: list[str]) -> int:
+    """Start the tasks, wait for them, and return the first failure's status in the order of the nodes."""
+    tm = library()
+    if tm.tm_init(None, ctypes.byref(_Roots())) != 0:
+        fail("no answer from the execution daemon of this node; is this the first node of a running job?")
+    nodes, count = ctypes.POINTER(ctypes.c_int)(), ctypes.c_int()
+    if tm.tm_nodeinfo(ctypes.byref(nodes), ctypes.byref(count)) != 0:
+        fail("it does not tell the job's nodes")
+    shared = [f"{name}={value}" for name, value in os.environ.items() if name not in _OF_NODE]
+    argv, statuses = words(command), [_NO_TASK] * len(table)
+    starting: dict[int, tuple[int, ctypes.c_uint]] = {}
+    running: dict[int, tuple[int, ctypes.c_int]] = {}
+    for place, (index, name) in enumerate(table):
+        task, event = ctypes.c_uint(), ctypes.c_int()
+        where = nodes[index] if index < count.value else -1
+        environ = words([*shared, f"{NODE}={name}"])
+        if tm.tm_spawn(len(command), argv, environ, where, ctypes.byref(task), ctypes.byref(event)) == 0:
+            starting[event.value] = (place, task)
+    while starting or running:
+        event, error = ctypes.c_int(), ctypes.c_int()
+        if tm.tm_poll(0, ctypes.byref(event), 1, ctypes.byref(error)) != 0:
+            fail("the connection to the execution daemon is lost")
+        if event.value in starting:
+            place, task = starting.pop(event.value)
+            status, ended = ctypes.c_int(), ctypes.c_int()
+            if error.value == 0 and tm.tm_obit(task, ctypes.byref(status), ctypes.byref(ended)) == 0:
+                running[ended.value] = (place, status)
+        elif event.value in running:
+            place, status = running.pop(event.value)
+            if error.value == 0:
+                statuses[place] = shell_status(status.value)
+    return next((status for status in statuses if status), 0)
+
+
+def shell_status(status: int) -> int:
+    """Return a task's status as a shell gives it."""
+    return 128 + status % _SIGNAL if status > _SIGNAL else status & 255
+
+
+def main() -> None:
+    """Do what the arguments say. Signals are for the tasks: this process tells how those end."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(number, lambda *_: None)
+    arguments = sys.argv[1:]
+    always_0 = arguments[0] == "--status=0"
+    nodes, *command = arguments[always_0:]
+    table = [(int(index), name) for index, _, name in (word.partition("=") for word in nodes.split())]
+    try:
+        status = run(table, command)
+    except OSError as error:
+        fail(f"no libpbs: {error}")
+    sys.exit(0 if always_0 else status)
+
+
+if __name__ == "__main__":
+    main()
