@@ -140,3 +140,55 @@ def test_an_end_and_a_failure_in_one_line() -> None:
 def test_a_heading_of_any_failure_is_explained_by_the_failure_below_it() -> None:
     log = '--> FOAM FATAL IO ERROR: \nerror in IOstream "U"\n/s/U: No space left on device\n'
     assert told(STEPS + log) == ("filesystem-full", 203)
+
+
+def test_a_report_that_stands_before_the_output_it_is_about() -> None:
+    """LSF's report comes first, and the steps that follow were taken for work that went on."""
+    report = "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\nExited with exit code 140.\n"
+    assert told(report + "The output (if any) follows:\n" + STEPS) == ("time-limit", 1)
+
+
+def test_a_backward_pass_is_no_test_that_passed() -> None:
+    found = "AssertionError: Rank 3: found NaN in local grad norm in backward pass. Device: 1, node: n02\n"
+    cause = why(STEPS + found).cause
+    assert cause is not None
+    assert (cause.finding.rank, cause.finding.node, cause.finding.device) == (3, "n02", "1")
+
+
+@pytest.mark.parametrize(
+    ("message", "node"),
+    [
+        (
+            "ORTE has lost communication with a remote daemon.\n\n  Remote daemon: [[1,0],1] on node n07\n",
+            "n07",
+        ),
+        (" ORTE has lost communication with its daemon located on node:\n\n   hostname:  n07.x\n", "n07.x"),
+    ],
+)
+def test_the_place_that_the_message_names_goes_before_the_first_rank_that_failed(
+    message: str, node: str
+) -> None:
+    cause = why(STEPS + message + "srun: error: n03: task 5: Exited with exit code 1\n").cause
+    assert cause is not None
+    assert cause.finding.node == node
+
+
+@pytest.mark.parametrize(
+    ("told_by", "cls"),
+    [
+        ("=   EXIT CODE: 139", "segfault/app-bug"),
+        ("=   EXIT CODE: 137", "out-of-memory-host"),
+        ("=   EXIT CODE: 9\nEXIT STRING: Segmentation fault (signal 11)", "segfault/app-bug"),
+        ("=   EXIT CODE: 15", "preempted/cancelled"),
+        ("[ERROR] [launch.py:4:x] ['p', '--local_rank=0'] exits with return code = -9", "out-of-memory-host"),
+        ("[ERROR] [launch.py:4:x] ['p', '--local_rank=0'] exits with return code = -11", "segfault/app-bug"),
+        (
+            "prterun noticed that process rank 0 with PID 7 on node n2 exited on\nsignal 9 (Killed).",
+            "out-of-memory-host",
+        ),
+        ("Exited with exit code 127.", "missing-dependency"),
+    ],
+)
+def test_a_signal_that_a_launcher_tells_by_its_number(told_by: str, cls: str) -> None:
+    proxies = "[proxy:0:0@n2] control_cb (pm/pmiserv/pmip_cb.c:878): assert (!closed) failed\n"
+    assert told(STEPS + told_by + "\n" + (proxies if "EXIT" in told_by else ""))[0] == cls

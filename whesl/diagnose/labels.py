@@ -58,6 +58,7 @@ _FORMS = (
     ("[", r"\[(?:global |local )?[Rr]ank[ :_]?(?P<rank>\d+)\]:? ?"),
     ("[", r"\[(?:PG (?:ID )?\d+ )(?:PG GUID \S+ )?(?:Rank (?P<rank>\d+))\] ?"),
     ("[", r"\[\d+,(?P<rank>\d+)\](?:<std(?:out|err|diag)>)?:? ?"),
+    ("[", r"\[(?P<rank>\d+)\]<std(?:out|err)>:? ?"),
     ("0", r" *(?P<rank>\d{1,6}): ?(?!\d)"),
     ("(", r"\((?P<rank>\d+)\) +"),
     ("(a", r"\(?[Rr]ank[ =_#]?(?P<rank>\d+)\)?(?:[:|\]] ?| - )"),
@@ -71,6 +72,7 @@ _FORMS = (
         r"MPICH (?:ERROR|NOTICE) \[Rank (?P<rank>\d+)\] \[job id [^\]]*\] \[[^\]]*\] "
         rf"\[(?P<node>{HOST})\] - ",
     ),
+    ("a", rf"slurmstepd-(?P<node>{HOST}): "),
     # Hosts: NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, Ray.
     ("a", rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)"),
     ("a", rf"(?P<host>{HOST}):\d+:\d+ "),
@@ -90,6 +92,7 @@ _FORMS = (
     ("a", rf"(?P<node>{NUMBERED_HOST})(?: \| |>)"),
     ("(", r"\([\w:.<>]+(?: [\w:.<>]+)* pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
     ("(", r"\((?:pid=\d+|raylet)(?:, ip=(?P<ip>[\d.]+))?\) ?"),
+    ("[", r"\[[IWEF] [\w./-]+:\d+\] ?"),
     # Levels of loggers, and where in the program they stand.
     (
         "[0a",

@@ -39,7 +39,7 @@ _SOFT = re.compile(
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
     r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b)"
-    r"|\(expected\)|\bPASS(?:ED)?\b|\bX(?:FAIL|PASS)|\.\.\. *ok\b"
+    r"|\(expected\)|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *ok\b"
 )
 _WARNS = re.compile(
     r"(?i)^\W*(?:warning|warn|note|info|debug|notice)\b|\bwarning:|(?-i:(?<!NCCL )\bWARN(?:ING)?\b)|: note:"
