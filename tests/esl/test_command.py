@@ -175,7 +175,7 @@ def test_jobs_are_looked_up_in_a_workflow(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workflow = Workflow(id="w", name="w", wms="batch", root="/", tasks=(Task(id="w/x", step="run-luleh"),))
-    monkeypatch.setattr(whesl.workflows, "read", lambda path: workflow)
+    monkeypatch.setattr(whesl.workflows, "verified", lambda path: workflow)
     (tmp_path / "study.yaml").touch()
     assert call("check", good, "--workflow", tmp_path / "study.yaml") == 1
     out = capsys.readouterr().out

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Workflow
-from whesl.workflows.port import ENTRY_POINTS, WorkflowManager, text_of
+from whesl.workflows.port import ENTRY_POINTS, Verifies, WorkflowManager, text_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -79,3 +80,15 @@ def read(path: str | Path, *more: str | Path, workflow: str = "") -> Workflow:
     """
     sources = [str(path), *(str(other) for other in more)]
     return recognise(sources[0]).read(sources, workflow=workflow)
+
+
+def verified(path: str | Path) -> Workflow:
+    """Return the workflow in a file that its own manager takes, as far as that can be asked here.
+
+    Raises UsageError for a file that is none, or that its manager refuses.
+    """
+    workflow = read(path)
+    manager_of_it = recognise(str(path))
+    if isinstance(manager_of_it, Verifies):
+        manager_of_it.verify(str(path), os.environ)
+    return workflow

@@ -7,7 +7,7 @@ entity is ``WMS``. Further managers register under the entry point group ``whesl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -94,6 +94,15 @@ class RemovesOlderRun(Protocol):
 
     def removed(self, workflow: Workflow) -> Path | None:
         """Return the directory that starting a workflow would remove; None where nothing is there."""
+        ...
+
+
+@runtime_checkable
+class Verifies(Protocol):
+    """What a manager also offers that can be asked whether it takes a file."""
+
+    def verify(self, source: str, environment: Mapping[str, str]) -> None:
+        """Raise UsageError with the manager's own words where it refuses a file. Starts nothing."""
         ...
 
 

@@ -172,9 +172,9 @@ def _notices(study: Path) -> list[str]:
 def read_workflow(study: Path) -> Workflow:
     """Read the workflow that jobs are looked up in."""
     try:
-        from whesl.workflows import read
+        from whesl.workflows import verified
     except ImportError as error:
         raise WheslError(
             f"this installation cannot read workflows ({error})", hint="check without --workflow"
         ) from error
-    return read(study)
+    return verified(study)

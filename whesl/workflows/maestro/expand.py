@@ -133,7 +133,7 @@ def _edges(study: Study, steps: dict[str, StudyStep]) -> dict[str, list[str]]:
         parents = [_FUNNEL.sub("", name) for name in step.depends] or [_SOURCE]
         for parent in parents:
             if parent == step.name:
-                continue
+                raise UsageError(f"{study.path}: step '{step.name}' depends on itself")
             if parent not in children:
                 known = parent in {other.name for other in study.steps}
                 raise UsageError(

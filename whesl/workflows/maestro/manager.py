@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.esl.spec import Operation, RecoveryStep, ResourceKind
@@ -108,6 +108,14 @@ class Maestro:
             return script_wrapping.former_line(shell.split()[0], str(path))
 
         return command_wrapping.without_shell(plain, str(path), former)
+
+    def verify(self, source: str, environment: Mapping[str, str]) -> None:
+        """Raise UsageError for a study that Maestro refuses; without a Maestro here that is not known."""
+        try:
+            program = programs.find_program("maestro", environment)
+        except UsageError:
+            return
+        programs.verify(program, source, environment)
 
     def check(self, plan: RunPlan) -> None:
         """Refuse a study for another resource manager, a directory of which Maestro makes two words, and what

@@ -18,14 +18,59 @@ from whesl.model.errors import UsageError
 
 _TIMEOUT = 60.0  # seconds to import Maestro and the bindings
 _REFUSED = 3
-_VERIFY = f"""\
-import sys
-from maestrowf.specification import YAMLSpecification
-try:
-    YAMLSpecification.load_specification(sys.argv[1])
-except Exception as error:
-    print(str(error).splitlines()[0] if str(error) else type(error).__name__)
-    sys.exit({_REFUSED})
+# What `maestro run` does until its first job, in a directory that is removed again; git repositories are not
+# fetched. An error of a call from here, and a module that is not here, is of another Maestro's interface.
+VERIFY = f"""\
+import logging, os, sys, tempfile, traceback
+
+def refused(study, place):
+    from maestrowf.conductor import Conductor
+    from maestrowf.datastructures.core import Study
+    from maestrowf.datastructures.environment import PathDependency, Variable
+    from maestrowf.specification import YAMLSpecification
+
+    logging.disable(logging.CRITICAL)
+    try:
+        spec = YAMLSpecification.load_specification(study)
+        environment = spec.get_study_environment()
+        steps = spec.get_study_steps()
+        environment.remove("OUTPUT_PATH")
+        environment.add(Variable("OUTPUT_PATH", place))
+        environment.add(Variable("SPECROOT", os.path.dirname(os.path.abspath(study))))
+        made = Study(spec.name, spec.description, studyenv=environment, parameters=spec.get_parameters(),
+                     steps=steps, out_path=place)
+        made.setup_workspace()
+        made.configure_study(dry_run=True)
+        for dependency in made.environment.dependencies.values():
+            if isinstance(dependency, PathDependency):
+                dependency.acquire(substitutions=made.environment.substitutions.values())
+        made.environment._is_set_up = True
+        batch = {{"type": "local", **(spec.batch or {{}})}}
+        Conductor.store_study(made)
+        Conductor.store_batch(made.output_path, batch)
+        _, graph = made.stage()
+        graph.set_adapter(batch)
+        if batch["type"] == "flux":
+            import flux  # its adapter needs that, on the host where Maestro runs
+        graph.generate_scripts()
+    except ImportError:
+        return ""
+    except BaseException as error:
+        calls = traceback.extract_tb(error.__traceback__)
+        if len(calls) < 2 and isinstance(error, (AttributeError, TypeError)):
+            return ""
+        word = next(iter(str(getattr(error, "message", error)).splitlines()), "")
+        if word and not isinstance(error, (AttributeError, TypeError, LookupError)):
+            return word
+        return f"{{type(error).__name__}}: {{word}} (in its {{calls[-1].name}})"
+    return ""
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        why = refused(sys.argv[1], place)
+    if why:
+        print(why)
+        sys.exit({_REFUSED})
 """
 _SHEBANG = re.compile(r"#!\s*(\S*python[0-9.]*)\s*$")
 
@@ -68,7 +113,7 @@ def with_flux(environment: Mapping[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def verify(program: str, study: str, environment: Mapping[str, str]) -> None:
-    """Have a ``maestro`` read a study, as it does before anything else. What cannot be tried is left to it.
+    """Have a ``maestro`` prepare a study up to its first job. What cannot be tried is left to it.
 
     Args:
         program: the ``maestro``.
@@ -82,7 +127,7 @@ def verify(program: str, study: str, environment: Mapping[str, str]) -> None:
         return
     try:
         result = subprocess.run(
-            [interpreter, "-c", _VERIFY, study],
+            [interpreter, "-c", VERIFY, study],
             env=dict(environment),
             stdin=subprocess.DEVNULL,
             capture_output=True,
