@@ -18,7 +18,7 @@ ORDER ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ckpt check test test-flux test-pbs test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
+.PHONY: site help demo demo-ckpt check test test-flux test-pbs test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
@@ -129,6 +129,9 @@ chaos: $(VENV)/.dev ## a workflow on a real Slurm that fails each second: make c
 
 neutrality: $(VENV)/.dev ## each kind of job on a real Slurm, plain and wrapped: make neutrality SEED=7 COUNT=100 (root)
 	$(BIN)/python -m tests.neutrality $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(NEUTRALITY_ARGS)
+
+site: $(VENV)/.dev ## the documentation as a site with a search: build/site/index.html
+	$(BIN)/python tools/docs_site.py
 
 clean: ## remove the environment and what runs left behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/output
