@@ -208,7 +208,7 @@ class Keeper:
         gone = False
         while not gone:
             if self._script is not None and self._script.gone():
-                self._end_with_script(poller, signals)
+                self._end_with_script(self._script, poller, signals)
             for descriptor, _ in poller.poll(output_passthrough.LOOK_FIRST * 1000 if self._held else None):
                 if descriptor == pidfd:
                     gone = True
@@ -223,21 +223,18 @@ class Keeper:
         os.close(pidfd)
         self._reap()
 
-    def _end_with_script(self, poller: select.poll, signals: int) -> None:
+    def _end_with_script(self, script: procfs.Watched, poller: select.poll, signals: int) -> None:
         """Die as the job's script has: the isolator ends with us, and nothing outlives the job.
 
         Where a signal to all of the job was the reason, the program has its time to end by it.
         """
-        assert self._script is not None
-        for descriptor in self._script.descriptors:
+        for descriptor in script.descriptors:
             poller.unregister(descriptor)
-        self._script = None
-        deadline = time.monotonic() + _TOLD
-        while not self._heard.intersection(ENDING) and (left := deadline - time.monotonic()) > 0:
-            if select.select([signals], (), (), left)[0]:
-                self._hear(signals)
-        if not self._heard.intersection(ENDING):
-            os.kill(os.getpid(), signal.SIGKILL)
+        self._script, deadline = None, time.monotonic() + _TOLD
+        while not self._heard.intersection(ENDING):
+            if not select.select([signals], (), (), max(deadline - time.monotonic(), 0))[0]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self._hear(signals)
 
     def _hear(self, signals: int) -> None:
         """Take signals that have come; the isolator is told first of those that end recovery."""
