@@ -103,6 +103,46 @@ MANAGERS = (
         sees=(r"^# COMPLETED",),
         graph="tests/workflows/test_graphs.py",
     ),
+    Manager(
+        name="AiiDA",
+        packages=("aiida-core==2.9.4",),
+        setting="`mpirun_command` of the computer; `custom_scheduler_commands` for `--no-kill`",
+        sees=(r"^make .*FINISHED 0 1$", r"^use .*FINISHED 0 2$"),
+        remark="A profile with SQLite, without PostgreSQL and RabbitMQ. AiiDA's scripts say `--no-requeue`: a job "
+        "whose batch host is lost is for AiiDA to run again.",
+    ),
+    Manager(
+        name="Dask",
+        packages=("dask-jobqueue==0.9.0", "distributed==2026.8.0"),
+        setting="the function's command; `job_extra_directives` for nodes and `--no-kill`",
+        sees=(r"^done: 0 0$",),
+        jobs=1,
+        remark="The worker is one job, in which both tasks run; `nanny` and `--nodes` leave it on the batch host.",
+    ),
+    Manager(
+        name="libEnsemble",
+        packages=("libensemble==1.6.1",),
+        setting='`register_app(full_path="whesl")` of the executor',
+        sees=(r"^states: FINISHED FINISHED$", r"^flag: 0$"),
+        jobs=1,
+        remark="libEnsemble runs inside one job.",
+    ),
+    Manager(
+        name="RADICAL-AsyncFlow",
+        packages=("radical.asyncflow==0.6.0", "rhapsody-py==0.6.0"),
+        setting="the command that an `executable_task` returns",
+        sees=(r"^done$",),
+        jobs=1,
+        remark="AsyncFlow runs inside one job.",
+    ),
+    Manager(
+        name="SmartSim",
+        packages=("smartsim==0.8.0",),
+        setting="the executable of the run settings",
+        sees=(r"^make SmartSimStatus.STATUS_COMPLETED$", r"^use SmartSimStatus.STATUS_COMPLETED$"),
+        jobs=1,
+        remark="SmartSim runs inside one job, by its launcher `local`; the database for models was not used.",
+    ),
 )
 ELSEWHERE = (
     Elsewhere(
@@ -162,6 +202,13 @@ UNTRIED = (
         '`ShellFunction("whesl exec -e rules.esl -- ./app")`; `scheduler_options: "#SBATCH --no-kill"` of the provider',
     ),
     Untried(
+        "Work Queue",
+        "Debian has it; its workers run tasks in directories of their own and return declared files only, so a file "
+        "system in trouble is not the task's",
+        "`whesl exec -e rules.esl -- ./app` as the task's command, with the rules as an input and absolute paths for "
+        "what is to stay on the shared file system",
+    ),
+    Untried(
         "TaskVine",
         "neither PyPI nor Debian 12 has a release with it",
         '`vine.Task("whesl exec -e rules.esl -- ./app")`, with the rules as an input of the task',
@@ -172,40 +219,15 @@ UNTRIED = (
         "`task.executable = 'whesl'`, `task.arguments = ['exec', '-e', 'rules.esl', '--', './app']`",
     ),
     Untried(
-        "SmartSim",
-        "PyPI has it (0.8.0 installs); not tried",
-        "`exp.create_run_settings('whesl', exe_args=['exec', '-e', 'rules.esl', '--', './app'], run_command=None)`",
-    ),
-    Untried(
         "Covalent",
         "PyPI has it (0.240.0 installs); not tried: its Slurm executor needs a login node with ssh",
         'the command that the electron starts; `options={"nodes": 3, "no-kill": ""}` of the executor',
     ),
     Untried(
-        "AiiDA",
-        "PyPI has it (2.9.4 installs); not tried by a test",
-        "`mpirun_command` of the computer: `whesl exec -e /p/me/rules.esl -- srun -n {tot_num_mpiprocs}`; its scripts say "
-        "`--no-requeue`",
-    ),
-    Untried(
-        "Dask",
-        "PyPI has it (dask-jobqueue 0.9.0 installs); not tried by a test",
-        'the command that the function starts, or `@whesl.task` ([functions](functions.md)); `job_extra_directives=["--nodes=3", '
-        '"--no-kill"]`',
-    ),
-    Untried(
-        "libEnsemble",
-        "PyPI has it (1.6.1 installs); not tried by a test",
-        '`Executor.register_app(full_path="whesl")`, `submit(app_args="exec -e rules.esl -- ./app")`',
-    ),
-    Untried(
-        "RADICAL-AsyncFlow",
-        "PyPI has it (0.6.0 installs); not tried by a test",
-        "the text that an `executable_task` returns: `whesl exec -e rules.esl -- ./app`",
-    ),
-    Untried(
         "Merlin",
-        "PyPI has it (1.13.0 installs) and Debian has Redis; not tried by a test",
+        "PyPI has it (1.13.0), and Debian has Redis. Tried by hand with Celery 5.7 and redis-py 8.1: the first task "
+        "came through all three faults in one job, and Merlin called it finished; then its chord ended without the "
+        "second task",
         "`cmd` of the step: `whesl exec -e rules.esl -- ./app`. Status 75 (escalated) is none of Merlin's own",
     ),
 )
