@@ -268,7 +268,7 @@ class Isolator:
                 and record.source == RESOURCE_MANAGER
                 and record.state is NodeState.DOWN
             ):
-                self.site.lost_under.add((self.state.attempt, record.node))
+                self.site.lost_under.add((self.state.token, record.node))
             kind, data, _ = self.files.records[-1]
             self.site.system.watch.written(self, kind, data, time, true)
         self.unwritten = []
@@ -410,7 +410,7 @@ class Isolator:
 
     def _end(self, command: Finish) -> None:
         self.finish = command
-        under = {node for attempt, node in self.site.lost_under if attempt == self.state.attempt}
+        under = {node for token, node in self.site.lost_under if token == self.state.token}
         lost = sorted(under & set(self.state.nodes.active))
         if lost and command.state is TaskState.COMPLETED:
             raise InvariantError(

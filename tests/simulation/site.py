@@ -76,7 +76,7 @@ class Site:
         self.steps_run: dict[tuple[str, int, int], int] = {}
         self.account: Account | None = None
         self.patient = ""  # the run that was told to end, and to take its time
-        self.lost_under: set[tuple[int, str]] = set()  # attempts, and nodes that were called lost under them
+        self.lost_under: set[tuple[str, str]] = set()  # tokens of attempts, and nodes called lost under them
         self.chance = system.world.chance(f"site {plan.name}")
 
     # The job's script --------------------------------------------------------------------------------------
