@@ -105,3 +105,26 @@ def test_the_command(tmp_path: Path) -> None:
     assert 'LOG "solver: residual did not converge in"' in CliRunner().invoke(cli, globs).output
     wrong = CliRunner().invoke(cli, ["learn", "--good", str(tmp_path / "none*")])
     assert wrong.exit_code and "no file is called" in str(wrong.exception)
+
+
+def test_a_line_that_announces_the_failure_is_learned_beside_it(tmp_path: Path) -> None:
+    early = "node{} reports correctable memory errors"
+    made = []
+    for number in range(12):
+        good = number % 2 == 0
+        lines = [f"step {step} energy = {step / 7}" for step in range(30)]
+        if not good:
+            lines += ["Traceback of rank 3 in the solver", DEAD.format(number)]
+            if number != 3:
+                lines.insert(12 + number, early.format(number))
+        path = tmp_path / f"run{number}"
+        path.write_text("\n".join([*lines, "the end of it"]) + "\n")
+        os.utime(path, (100 + number, 100 + number))
+        made.append(run_of([str(path)], good=good))
+    learned = learn(made)
+    failure, announced = learned.lines
+    assert failure.text == "Traceback of rank" and failure.lead == 0
+    assert announced.text == "reports correctable memory errors"
+    assert (announced.past.found, announced.past.bad, announced.future.found) == (3, 4, 2)
+    assert 5 <= announced.lead <= 20
+    assert f"{announced.lead} lines before the end" in specification(learned)

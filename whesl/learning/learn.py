@@ -16,6 +16,8 @@ from whesl.learning.records import FEWEST, Learned, LearnedLine, LearnedTimer, L
 PAST = 2 / 3  # of the runs of a kind
 SHORTEST = 8  # characters of a text that is looked for
 MOST_LINES = 5
+_OFTEN = 1 / 3  # of the bad runs, at least, have a line that comes before the others
+_LEAD = 5  # lines between it and the run's end, at least: what is nearer is a part of the end itself
 _STEADY = 5  # times that a line of steady work is printed, at least, in each good run
 _FACTORS = (1.0, 1.5, 2.0, 4.0)
 _FLOOR = 30.0  # seconds of the shortest time-out
@@ -89,12 +91,49 @@ def _lines(good: tuple[list[Run], list[Run]], bad: tuple[list[Run], list[Run]]) 
             continue
         left -= newly
         found.append(LearnedLine(text=text, sample=sample, past=past, future=_score([text], good[1], bad[1])))
-    return tuple(found)
+    return (*found, *_before(found, known, good, bad)[: MOST_LINES - len(found)])
+
+
+def _before(
+    found: Sequence[LearnedLine],
+    known: dict[str, list[int]],
+    good: tuple[list[Run], list[Run]],
+    bad: tuple[list[Run], list[Run]],
+) -> list[LearnedLine]:
+    """Return lines that announce a failure: they come long before the lines that were found for it.
+
+    Args:
+        found: lines that cover the bad runs.
+        known: other forms that no good run has, with the numbers of the bad runs that have them.
+        good, bad: the runs, past and future.
+    """
+    ends = [
+        min((run.places[form] for form, line in run.forms.items() if _holds(line, found)), default=run.length)
+        for run in bad[0]
+    ]
+    earlier: list[LearnedLine] = []
+    for form, runs in sorted(known.items(), key=lambda pair: (-len(pair[1]), _place(pair[0], bad[0]))):
+        leads = sorted(bad[0][number].length - bad[0][number].places[form] for number in runs)
+        before = all(bad[0][number].places[form] < ends[number] for number in runs)
+        sample = bad[0][runs[0]].forms[form]
+        text, lead = telling_text(sample), leads[len(leads) // 2]
+        if not before or lead < _LEAD or len(runs) < _OFTEN * len(bad[0]) or len(text) < SHORTEST:
+            continue
+        past = _score([text], good[0], bad[0])
+        if past.false or not past.found or _holds(sample, earlier):
+            continue
+        future = _score([text], good[1], bad[1])
+        earlier.append(LearnedLine(text=text, sample=sample, past=past, future=future, lead=lead))
+    return earlier
+
+
+def _holds(line: str, found: Sequence[LearnedLine]) -> bool:
+    return any(each.text in line for each in found)
 
 
 def _place(form: str, runs: Sequence[Run]) -> int:
-    """Return how far from the begin of a run a form stands, at the least."""
-    return min(list(run.forms).index(form) for run in runs if form in run.forms)
+    """Return the number of the line at which a form stands first, at the least."""
+    return min(run.places[form] for run in runs if form in run.forms)
 
 
 def _score(texts: Sequence[str], good: Sequence[Run], bad: Sequence[Run]) -> Score:

@@ -35,13 +35,16 @@ def run_of(files: list[str], *, good: bool) -> Run:
     times: dict[str, int] = {}
     last: dict[str, float] = {}
     first_stamp = last_stamp = memory = None
-    for line in lines_of_all(files):
+    places: dict[str, int] = {}
+    length = 0
+    for length, line in enumerate(lines_of_all(files), 1):
         cleaned = clean(line)
         each = form(line)
         if not each:
             continue
         if each not in forms and len(forms) < MOST_FORMS:
             forms[each] = cleaned.text.strip()[:_LONGEST]
+            places[each] = length
         if each not in forms:
             continue
         times[each] = times.get(each, 0) + 1
@@ -63,6 +66,8 @@ def run_of(files: list[str], *, good: bool) -> Run:
         good=good,
         ended=max(Path(file).stat().st_mtime for file in files),
         forms=forms,
+        places=places,
+        length=length,
         gaps=gaps,
         times=times,
         seconds=seconds,

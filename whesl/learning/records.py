@@ -15,6 +15,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         good: it has ended well.
         ended: when, seconds since the epoch; earlier runs are learned from, later ones are judged.
         forms: what stays the same of its lines (``whesl.diagnose.unusual.form``), and a line for each.
+        places: the number of the first line of each form, from 1; ``length`` is that of all lines.
         gaps: the longest times between two lines of a form, seconds; empty without time stamps.
         times: how often each form was printed.
         seconds: from its first time stamp to its last; None without.
@@ -25,6 +26,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     good: bool
     ended: float
     forms: dict[str, str]
+    places: dict[str, int] = {}
+    length: int = 0
     gaps: dict[str, float] = {}
     times: dict[str, int] = {}
     seconds: float | None = None
@@ -59,12 +62,15 @@ class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
         sample: a line of a bad run.
         past: on the runs that it was learned from.
         future: on those that it was not.
+        lead: for a line that comes before the other lines that were learned, the lines between it and the
+            run's end, in the middle one of the bad runs that have it; 0 for any other.
     """
 
     text: str
     sample: str
     past: Score
     future: Score
+    lead: int = 0
 
 
 class Timeout(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -37,5 +38,6 @@ def init(study: Path, output: Path | None, logs: tuple[str, ...], other: Path | 
     result = esl.parse(text.encode(), str(target), workflow)
     for finding in render_all(result):
         click.echo(finding)
-    click.echo(f"{target} is written: whesl explain {target}, then whesl run {study} -e {target}")
+    script, rules = shlex.quote(str(study)), shlex.quote(str(target))
+    click.echo(f"{target} is written: whesl explain {rules}, then whesl run {script} -e {rules}")
     return 1 if result.diagnostics else 0
