@@ -127,4 +127,4 @@ def test_a_line_that_announces_the_failure_is_learned_beside_it(tmp_path: Path) 
     assert announced.text == "reports correctable memory errors"
     assert (announced.past.found, announced.past.bad, announced.future.found) == (3, 4, 2)
     assert 5 <= announced.lead <= 20
-    assert f"{announced.lead} lines before the end" in specification(learned)
+    assert f"by {announced.lead} lines in the middle" in specification(learned)

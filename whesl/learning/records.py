@@ -62,8 +62,8 @@ class LearnedLine(msgspec.Struct, frozen=True, kw_only=True):
         sample: a line of a bad run.
         past: on the runs that it was learned from.
         future: on those that it was not.
-        lead: for a line that comes before the other lines that were learned, the lines between it and the
-            run's end, in the middle one of the bad runs that have it; 0 for any other.
+        lead: for a line that comes before the other lines that were learned, how many lines follow it until
+            the run's end, in the middle one of the bad runs that have it; 0 for any other.
     """
 
     text: str

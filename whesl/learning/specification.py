@@ -44,7 +44,7 @@ def _line(number: int, line: LearnedLine) -> Iterator[str]:
     yield f"# {_cut(line.sample)}"
     yield f"# Learned from: {scored(line.past)}. Judged by: {scored(line.future)}."
     if line.lead:
-        yield f"# It comes before the failure: in the middle one of these runs {line.lead} lines before the end."
+        yield f"# It comes before the failure, by {line.lead} lines in the middle one of these runs."
     yield "# What helps is not known from logs: it runs again once here; say what you know to be better."
     yield f"DECLARE EXCEPTION {name} JOB_LEVEL JOB [*] LIMIT 1 ELSE FAIL"
     yield f"EXCEPTION DETECTION {name} LOG {quoted(line.text)} output"
