@@ -48,7 +48,8 @@ whesl run flow.json -e rules.esl -- -T slurm
 ```
 
 What stands behind `--` goes to the manager. Jobs that these managers submit get no spare nodes by themselves: ask for
-them in the manager's own settings, with `--no-kill`.
+them in the manager's own settings, with `--no-kill`. For Cylc and Makeflow the tests show that a dependent is told
+before it starts, with tasks on one host; while it runs, the coordinator tells it as it tells Maestro's.
 
 ## Recipes
 

@@ -122,7 +122,7 @@ MANAGERS = (
     Manager(
         name="libEnsemble",
         packages=("libensemble==1.6.1",),
-        setting='`register_app(full_path="whesl")` of the executor',
+        setting="`full_path` of `register_app` of the executor",
         sees=(r"^states: FINISHED FINISHED$", r"^flag: 0$"),
         jobs=1,
         remark="libEnsemble runs inside one job.",

@@ -21,6 +21,7 @@ from whesl.workflows.script_wrapping import task_command
 
 # Words of a command in which Cylc's job script puts the task's own name and cycle.
 _STEP, _CYCLE = "@CYLC_TASK_NAME@", "@CYLC_TASK_CYCLE_POINT@"
+_UNSET = "ItemNotFoundError: "  # cylc-flow 8.5, parsec/exceptions.py
 _PATIENCE = 120.0  # seconds for a call of Cylc's
 
 
@@ -116,13 +117,13 @@ def _program(environment: Mapping[str, str]) -> str:
 
 
 def _ask(path: Path, command: str, *words: str) -> str:
-    """Return what Cylc prints of a flow. Raises UsageError with its message."""
+    """Return what Cylc prints of a flow, '' of a setting that is not there. Raises UsageError."""
     call = (_program(os.environ), command, "--color=never", str(path.parent), *words)
     try:
         done = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"cylc {command} of {path} did not answer: {error}") from None
-    if done.returncode != 0:
+    if done.returncode != 0 and _UNSET not in done.stderr:
         said = done.stderr.strip().splitlines()
         raise UsageError(f"Cylc refuses {path}: {said[-1] if said else f'status {done.returncode}'}")
     return done.stdout.strip()
