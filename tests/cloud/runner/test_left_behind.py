@@ -12,6 +12,7 @@ from whesl.cloud.core.records import Domain, Settings
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner import site_file as sites
+from whesl.cloud.runner import summary
 from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.site_file import Cloud, Cluster, Site
 from whesl.cloud.transfer.port import digest_of
@@ -35,7 +36,8 @@ def test_its_files_are_told_and_removed_by_one_command(tmp_path: Path) -> None:
     copied = r.FileCopied(name="first/a0.out", domain=Domain.CLOUD, digest=digest_of(heard))
     ended = r.RunEnded(complete=False, why="it was stopped")
     with Journal(place / "journal.db") as journal:
-        runs._note(journal, runs.state_of(place), [begun, copied])
+        gone = r.TaskLost(task="a1", executor="e1", attempt=1, why="it is gone")
+        runs._note(journal, runs.state_of(place), [begun, copied, gone])
     with pytest.raises(UsageError, match="has not ended"):
         runs.clean(place)
     both = sites.sides(site, place, "run", (worlds.PLATFORM,))
@@ -43,6 +45,9 @@ def test_its_files_are_told_and_removed_by_one_command(tmp_path: Path) -> None:
         runs._note(journal, runs.state_of(place), [ended, *runs._told(place, runs.state_of(place), both)])
     said = runs.state_of(place).troubles[runs.LEFT]
     assert "1 files, 0.6 MB" in said and f"whesl cloud stop --clean {place}" in said
+    # It was said to be given to others, though the run had ended.
+    lines = summary.lines(summary.summary(runs.state_of(place), now), now)
+    assert "  1 tasks lost with their executors" in lines
     runs.clean(place)
     assert not heard.exists() and not lost.exists()
     assert runs.LEFT not in runs.state_of(place).troubles

@@ -152,7 +152,7 @@ def lines(found: Summary, now: float) -> list[str]:
         if shown:
             said.append(f"  executors, {side}: {shown}")
     if found.lost:
-        said.append(f"  {found.lost} tasks were lost with their executors, and given to others")
+        said.append(f"  {found.lost} tasks lost with their executors")
     if found.failed:
         said.append(f"  failed: {', '.join(found.failed[:10])}")
     said += [f"  trouble: {what}: {why}" for what, why in found.troubles.items()]
