@@ -6,8 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.cloud.runner import worlds
+from whesl.cli.cloud.run_status import stop
 from whesl.cloud.core.records import Domain, Settings
 from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run_lifecycle as runs
@@ -48,7 +50,9 @@ def test_its_files_are_told_and_removed_by_one_command(tmp_path: Path) -> None:
     # It was said to be given to others, though the run had ended.
     lines = summary.lines(summary.summary(runs.state_of(place), now), now)
     assert "  1 tasks lost with their executors" in lines
-    runs.clean(place)
+    # The last that was said was that they stay.
+    done = CliRunner().invoke(stop, ["--clean", str(place)])
+    assert done.output.endswith("\nits files in the cloud are removed\n"), done
     assert not heard.exists() and not lost.exists()
     assert runs.LEFT not in runs.state_of(place).troubles
     runs.clean(place)

@@ -94,6 +94,7 @@ def stop(directory: Path, clean: bool) -> int:
     _ended(directory.absolute())
     if clean:
         run_lifecycle.clean(directory.absolute())
+        click.echo("its files in the cloud are removed")
     return 0
 
 
