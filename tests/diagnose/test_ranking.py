@@ -192,3 +192,30 @@ def test_the_place_that_the_message_names_goes_before_the_first_rank_that_failed
 def test_a_signal_that_a_launcher_tells_by_its_number(told_by: str, cls: str) -> None:
     proxies = "[proxy:0:0@n2] control_cb (pm/pmiserv/pmip_cb.c:878): assert (!closed) failed\n"
     assert told(STEPS + told_by + "\n" + (proxies if "EXIT" in told_by else ""))[0] == cls
+
+
+def test_the_source_line_of_a_frame_is_none_of_its_words_also_behind_a_label() -> None:
+    log = """\
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "train.py", line 9, in <module>
+[rank1]:     raise FloatingPointError("loss is nan at step 20")
+[rank1]: FloatingPointError: loss is nan at step 20
+"""
+    assert told(STEPS + log) == ("numerical", 204)
+
+
+@pytest.mark.parametrize(
+    ("summary", "cls"),
+    [
+        ("failed (exitcode: -9) local_rank: 1 (pid: 7) of binary: python", "out-of-memory-host"),
+        ("failed (exitcode: -11) local_rank: 1 (pid: 7) of binary: python", "segfault/app-bug"),
+        (
+            "mpirun noticed that process rank 1 with PID 0 on node n2 exited on signal 9 (Killed).",
+            "out-of-memory-host",
+        ),
+    ],
+)
+def test_the_signal_of_the_first_rank_says_more_than_its_peers(summary: str, cls: str) -> None:
+    """PyTorch 2.13 with gloo: the peers of a killed rank tell of a closed connection first."""
+    peer = "[rank0]: RuntimeError: [pair.cc:5] Connection closed by peer [127.0.0.1]:21373\n"
+    assert told(STEPS + peer + summary + "\n")[0] == cls

@@ -243,7 +243,7 @@ class Scanner:
         # A line is what the most telling entry says; a harmless one that matches says that it is nothing.
         if any(entry.role is Role.HARMLESS for entry, _ in found):
             found = [pair for pair in found if pair[0].role in (Role.END, Role.FACT)]
-        elif text.startswith((" ", "\t")) and _FRAME.match(clean(previous).text):
+        elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the source line of a traceback's frame
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
         if telling:
