@@ -75,7 +75,8 @@ class Desk:
         path = f"{place / 'bin'}:{self._installed / 'bin'}:{WHESL.parent}:{os.environ['PATH']}"
         (place / ".profile").write_text(f"PATH={path}\n")  # login shells begin with another one
         here = {"HOME": str(place), "PWD": str(place), "WHESL_HOME": os.environ["WHESL_HOME"], "PATH": path}
-        self.environment = {**bed.environment, **here}
+        root = {"C_FORCE_ROOT": "1"}  # else Celery's workers refuse to run as the tests' user
+        self.environment = {**bed.environment, **here, **root}
 
     def _here(self, text: str) -> str:
         return text.replace("/p/me/study", str(self.place)).replace("/p/me/venv", str(self._installed))

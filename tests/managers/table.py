@@ -143,6 +143,21 @@ MANAGERS = (
         jobs=1,
         remark="SmartSim runs inside one job, by its launcher `local`; the database for models was not used.",
     ),
+    Manager(
+        name="Merlin",
+        packages=("merlin==1.13.0", "setuptools<80", "celery==5.4.0", "redis==5.2.1", "kombu==5.4.2"),
+        setting="`cmd` of the step",
+        sees=tuple(
+            rf'"{step}": {{"status": "FINISHED", "return_code": "MERLIN_SUCCESS".*?"restarts": 0'
+            for step in ("make", "use")
+        ),
+        jobs=1,
+        program="redis-server",
+        debian="redis-server",
+        remark="The workers are one job. With Celery 5.7, kombu 5.7 and redis-py 8.1 Merlin's second step does not start, with "
+        "and without WHESL: a chord ends before the next step is put into it. A step whose rules give up ends with "
+        "75, which is none of Merlin's own statuses.",
+    ),
 )
 ELSEWHERE = (
     Elsewhere(
@@ -222,13 +237,6 @@ UNTRIED = (
         "Covalent",
         "PyPI has it (0.240.0 installs); not tried: its Slurm executor needs a login node with ssh",
         'the command that the electron starts; `options={"nodes": 3, "no-kill": ""}` of the executor',
-    ),
-    Untried(
-        "Merlin",
-        "PyPI has it (1.13.0), and Debian has Redis. Tried by hand with Celery 5.7 and redis-py 8.1: the first task "
-        "came through all three faults in one job, and Merlin called it finished; then its chord ended without the "
-        "second task",
-        "`cmd` of the step: `whesl exec -e rules.esl -- ./app`. Status 75 (escalated) is none of Merlin's own",
     ),
 )
 
