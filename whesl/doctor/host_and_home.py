@@ -17,6 +17,7 @@ from whesl.doctor.probe_runner import Finding, State, ask, one
 from whesl.locking.lock_scope import mount_of
 from whesl.model import home as places
 from whesl.model.errors import WheslError
+from whesl.rjms.manager_table import SUBMITS
 
 GROUP = "machine"
 HOME = "files"
@@ -107,7 +108,7 @@ def home() -> list[Finding]:
         return one(State.WARN, detail, f"make room: a full disk stops journals; or {advice}")
     if above := _exchangeable(present):
         return one(State.WARN, f"{detail}; other users can exchange it, since {above}", advice)
-    cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
+    cluster = any(map(shutil.which, SUBMITS))
     if kind in _LOCAL and cluster and not os.environ.get("WHESL_LOCAL"):
         return one(State.WARN, f"{detail}; this is a file system of this machine alone", advice)
     return one(State.OK, detail)
@@ -163,7 +164,7 @@ def interpreter() -> list[Finding]:
     import sys
 
     kind = file_system(Path(sys.executable))
-    cluster = shutil.which("sbatch") is not None or shutil.which("flux") is not None
+    cluster = any(map(shutil.which, SUBMITS))
     if kind in _SHARED or not cluster or os.environ.get("WHESL_LOCAL"):
         return one(State.OK, f"{sys.executable} ({kind})")
     return one(

@@ -1,4 +1,4 @@
-"""Resource managers and launchers: Slurm, the embedded one, ``srun``, ``mpirun``."""
+"""Resource managers and launchers: Slurm, PBS, the embedded one, ``srun``, ``mpirun``."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from whesl.doctor.probe_runner import Answer, Finding, State, ask, one, version_
 from whesl.local import protocol
 from whesl.local.cluster_directory import Cluster
 from whesl.model.errors import WheslError
+from whesl.rjms.pbs.scheduler import PbsScheduler
 
 GROUP = "resource managers"
 LAUNCHERS = "launchers"
 LEAST_SLURM = (22, 5)
 _NEEDED = ("sbatch", "squeue", "sinfo", "scontrol", "scancel", "srun")
+_NEEDED_PBS = ("qsub", "qstat", "qselect", "qdel", "qsig", "qalter", "qrerun", "pbsnodes")
 _LOCAL_PATIENCE = 1.0
 
 
@@ -54,6 +56,27 @@ def slurm() -> list[Finding]:
     return one(State.OK, f"{len(rows)} nodes: {states}{inside}", version=version)
 
 
+def pbs() -> list[Finding]:
+    """Look for PBS's commands, their version, and whether pbs_server answers them."""
+    there = [name for name in _NEEDED_PBS if shutil.which(name)]
+    if not there:
+        return one(State.MISSING, "no command of PBS is on PATH")
+    if lacking := [name for name in _NEEDED_PBS if name not in there]:
+        advice = "load the PBS module, or install PBS's client commands completely"
+        return one(State.FAILED, f"not on PATH: {', '.join(lacking)}", advice)
+    told = ask("qstat", "--version")
+    version = told.output.split()[-1] if told is not None and told.status == 0 and told.output.split() else ""
+    try:
+        found = PbsScheduler().nodes()
+    except WheslError as error:
+        advice = "qstat -B; is PBS_CONF_FILE right, and is this host allowed to ask?"
+        return one(State.FAILED, f"pbs_server does not answer: {error.message}", advice, version=version)
+    counted = sorted(Counter(node.raw_state for node in found).items())
+    states = ", ".join(f"{count} {state}" for state, count in counted)
+    inside = f"; this is job {os.environ['PBS_JOBID']}" if os.environ.get("PBS_JOBID") else ""
+    return one(State.OK, f"{len(found)} nodes: {states}{inside}", version=version)
+
+
 def local() -> list[Finding]:
     """Look at the embedded resource manager, which is part of WHESL."""
     cluster = Cluster.of(os.environ)
@@ -78,8 +101,9 @@ def local() -> list[Finding]:
 def launchers() -> list[Finding]:
     """Look at what starts parallel programs."""
     found = []
-    if shutil.which("srun"):
-        found.append(Finding(name="srun", state=State.OK, detail=shutil.which("srun") or ""))
+    for name in ("srun", "pbsdsh"):
+        if there := shutil.which(name):
+            found.append(Finding(name=name, state=State.OK, detail=there))
     for name in ("mpirun", "mpiexec"):
         answer = ask(name, "--version")
         if answer is not None:

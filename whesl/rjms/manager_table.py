@@ -110,6 +110,7 @@ BUILT_IN = {
         holds_flux=True,
     ),
 }
+SUBMITS = frozenset(one.command for one in BUILT_IN.values())  # a host with one of these is of a cluster
 _OTHER = Manager("", "", inside=(), cluster=())  # a third party's
 
 

@@ -63,3 +63,15 @@ def test_a_lost_node_is_replaced_in_place(bed: PbsBed, tmp_path: Path) -> None:
         sys.stderr.write(said())
         bed.delete(job)
         bed.heal()
+
+
+def test_doctor_and_why_ask_a_real_pbs(bed: PbsBed, tmp_path: Path) -> None:
+    whesl = (sys.executable, "-m", "whesl")
+    home = str(tmp_path / "home")
+    told = bed.run(*whesl, "doctor", WHESL_HOME=home).stdout
+    assert "3 nodes: 3 free" in told
+    output = tmp_path / "out"
+    job = bed.submit("echo 'Segmentation fault (core dumped)'; kill -SEGV $$", "-o", str(output))
+    bed.wait_for(lambda: bed.job(job).get("job_state") == "F", "the job is over")
+    why = bed.run(*whesl, "why", job, WHESL_HOME=home)
+    assert "Segmentation fault" in why.stdout, why.stderr

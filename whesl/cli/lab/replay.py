@@ -40,7 +40,7 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
 
 @click.command()
 @click.option(
-    "--jobs", "job_log", type=_FILE, required=True, metavar="FILE", help="Job log: sacct, Flux, SWF, CSV."
+    "--jobs", "job_log", type=_FILE, required=True, metavar="FILE", help="Jobs: sacct, Flux, PBS, SWF, CSV."
 )
 @click.option(
     "--failures",
@@ -117,6 +117,7 @@ def replay(
                TimelimitRaw,NNodes,NodeList
            sacctmgr -P show event start=START
     Flux:  flux jobs -a --json, flux resource eventlog
+    PBS:   the files of server_priv/accounting, in one
     """
     machine = machines.read(resources) if resources is not None else None
     place = machines.zone(zone or (machine.zone if machine is not None else ""), "--zone")

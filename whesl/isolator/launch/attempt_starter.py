@@ -46,7 +46,7 @@ class Starter:
         self._job = job
         self._allocation = allocation
         self._spawn = spawn
-        self._base = dict(os.environ)
+        self._base = {**os.environ, "WHESL_HOSTFILE": str(self._directory.hosts)}
         self._shims = ""
         self._outdated: tuple[str, ...] = ()
 
@@ -135,9 +135,7 @@ class Starter:
             token=command.token,
             places=places,
             base=self._base,
-            launchers=self._allocation.launch_environment(
-                command.nodes.active, {**self._base, "WHESL_HOSTFILE": str(self._directory.hosts)}
-            ),
+            launchers=self._allocation.launch_environment(command.nodes.active, self._base),
             lingering=command.lingering,
             script=taskdir.script_of(self._job) if command.configuration.path_map else b"",
         )

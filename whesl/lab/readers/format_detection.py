@@ -5,7 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from whesl.lab.readers import failures, flux_jobs_and_events, slurm_jobs_and_events
+from whesl.lab.readers import (
+    failures,
+    flux_jobs_and_events,
+    pbs_accounting,
+    slurm_jobs_and_events,
+)
 from whesl.lab.readers.job_records import COLUMNS, Clock, JobLog, content, finish, swf_log, table
 from whesl.model.errors import UsageError, WheslError
 
@@ -21,8 +26,8 @@ def read_jobs(path: Path, *, zone: tzinfo | None = None, strict: bool = False) -
     """Read a job log, compressed (.xz, .gz) or not; its format is told by its beginning.
 
     Args:
-        path: output of ``sacct -P`` or ``sacct --json``, of ``flux jobs -a --json``, an SWF log, or a table
-            that begins with ``job,submit,start,end,nodes[,limit][,state][,hosts]``.
+        path: output of ``sacct -P`` or ``sacct --json``, of ``flux jobs -a --json``, accounting logs of PBS,
+            an SWF log, or a table that begins with ``job,submit,start,end,nodes[,limit][,state][,hosts]``.
         zone: of times that name none; None for this machine's own.
         strict: whether a line that cannot be read is an error.
 
@@ -98,12 +103,15 @@ def _reader(path: Path, text: str) -> Callable[[str, Path, Clock], JobLog]:
     columns = [name.strip().lower() for name in line.split(",")]
     if tuple(columns[:5]) == COLUMNS:
         return table
+    if pbs_accounting.is_accounting(line):
+        return pbs_accounting.accounted
     if first.startswith(";") or len(line.split()) == 18:
         return swf_log
     raise UsageError(
         f"{path}:1: not a job log of a known format",
         hint="accepted are the output of `sacct -aDXP -o JobID,State,Submit,Start,End,TimelimitRaw,NNodes,"
-        "NodeList`, of `sacct -aD --json` and of `flux jobs -a --json`, SWF, and a table that begins with "
+        "NodeList`, of `sacct -aD --json` and of `flux jobs -a --json`, accounting logs of PBS, "
+        "SWF, and a table that begins with "
         f"{','.join(COLUMNS)}[,limit][,state][,hosts]",
     )
 

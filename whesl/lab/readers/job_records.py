@@ -73,7 +73,7 @@ class JobLog:
 
     Attributes:
         name: the file's name.
-        format: ``sacct``, ``sacct-json``, ``flux``, ``swf`` or ``csv``.
+        format: ``sacct``, ``sacct-json``, ``flux``, ``pbs``, ``swf`` or ``csv``.
         unit: what ``line`` counts: "line" or "entry".
         jobs: in the file's order.
         lines: how many lines or entries hold a record, readable or not.

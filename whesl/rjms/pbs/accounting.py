@@ -47,7 +47,10 @@ def written(one: Entry) -> str:
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a job that is over. Times are seconds since the epoch, ``limit`` is seconds; 0: not told."""
+    """A run of a job that is over, to be run ``again`` or not.
+
+    Times are seconds since the epoch, ``limit`` is seconds; 0: not told.
+    """
 
     id: str
     user: str
@@ -60,13 +63,14 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     limit: float
     status: int | None
     state: str
+    again: bool
 
 
 def ended(one: Entry) -> Ended | None:
-    """Return a job's end, of a line of type E; None for any other, and for one that tells no run."""
+    """Return a job's end, of a line of type E or R; None for any other, and for one that tells no run."""
     fields = one.fields
     started, finished = _number(fields.get("start")), _number(fields.get("end"))
-    if one.kind != "E" or not started or not finished:
+    if one.kind not in ("E", "R") or not started or not finished:
         return None
     status = records.number(fields.get("Exit_status"))
     hosts = records.hosts(fields.get("exec_host", ""))
@@ -82,6 +86,7 @@ def ended(one: Entry) -> Ended | None:
         limit=duration(fields.get("Resource_List.walltime", "")),
         status=states.shell_status(status),
         state=states.job_state("F", None, status).value,
+        again=one.kind == "R",
     )
 
 

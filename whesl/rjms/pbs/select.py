@@ -31,19 +31,6 @@ def written(chunks: tuple[Chunk, ...]) -> str:
     return "+".join(map(str, chunks))
 
 
-def with_spares(chunks: tuple[Chunk, ...], spares: int) -> tuple[Chunk, ...]:
-    """Return a request for more nodes, each like the last chunk's, as any of the job's ranks may go there.
-
-    Args:
-        chunks: what the job itself asks for.
-        spares: how many nodes more.
-    """
-    if spares <= 0 or not chunks:
-        return chunks
-    *before, last = chunks
-    return (*before, Chunk(last.count + spares, last.resources))
-
-
 def _chunk(text: str) -> Chunk:
     words = _split(text, ":")
     count = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from whesl.model.errors import UsageError
 from whesl.rjms.pbs.records import TOKEN
-from whesl.rjms.pbs.select import Chunk, written
+from whesl.rjms.pbs.select import Chunk, parse, written
 from whesl.rjms.port import JobRequest
 
 _START = 'cd "$1" || exit 1; shift; exec "$@"'
@@ -72,13 +72,7 @@ def chunks(request: JobRequest, hosts: tuple[str, ...] = ()) -> tuple[Chunk, ...
     asked = [("ncpus", str(each)), ("mpiprocs", str(each))]
     asked += [("mem", request.demands.memory)] if request.demands.memory else []
     for text in (request.demands.constraint, request.demands.gres):
-        for word in text.split(":") if text else ():
-            resource, equals, value = word.partition("=")
-            if not equals or not value:
-                raise UsageError(
-                    f"not a resource of PBS: {word!r}", hint="write resource=value, as in select"
-                )
-            asked.append((resource, value))
+        asked += [pair for chunk in parse(text) for pair in chunk.resources] if text else []
     if hosts:
         return tuple(Chunk(1, (*asked, ("host", host))) for host in hosts)
     return (Chunk(request.nodes, tuple(asked)),)
