@@ -58,7 +58,7 @@ before it starts, with tasks on one host; while it runs, the coordinator tells i
 {recipes}
 ## Not tried
 
-What would have to be written, by the managers' own documents; none of it was run.
+What would have to be written; none of it was run, so read it as a beginning.
 
 | manager | why | setting |
 | --- | --- | --- |

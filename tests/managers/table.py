@@ -193,13 +193,13 @@ UNTRIED = (
     Untried(
         "Galaxy",
         "PyPI has its libraries; a server with a job runner was not set up",
-        "`whesl exec -e /p/me/rules.esl --` before the tool's `command`; `submit_native_specification: --nodes=3 "
+        "`whesl exec -e /p/me/rules.esl --` before the tool's `command`; `nativeSpecification: --nodes=3 "
         "--no-kill` of the destination in `job_conf.yml`",
     ),
     Untried(
         "Pegasus",
         "PyPI has its Python API alone, not the planner, nor HTCondor",
-        "a transformation's `pfn` is a script that calls `whesl exec`; or `pegasus.gridstart.path` for all",
+        "a transformation's `pfn` is a script that calls `whesl exec`",
     ),
     Untried(
         "PyCOMPSs/COMPSs",
