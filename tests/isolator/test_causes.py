@@ -63,6 +63,14 @@ def test_nothing_is_asked_of_silence_or_success(bench: Bench, script: str) -> No
     assert not any("cause" in data for kind, data in bench.records() if kind == "exited")
 
 
+@pytest.mark.parametrize(("name", "known"), [("FPE", True), ("KILL", False)])
+def test_of_a_silent_end_a_signal_of_its_own_says_why(bench: Bench, name: str, known: bool) -> None:
+    bench.run(*bench.script(f"kill -{name} $$\n"))
+    (exited,) = [data for kind, data in bench.records() if kind == "exited"]
+    assert exited.get("cause", {}).get("cause") == ("segfault/app-bug" if known else None)
+    assert ("SIGFPE" in bench.directory.summary.read_text()) == known
+
+
 def test_a_cause_is_fit_for_a_terminal(bench: Bench) -> None:
     bench.run(*bench.script(f"printf '\\033[31m{BUSY_GPU}\\033[0m \\a\\n' >&2; exit 1\n"))
     lines = bench.directory.summary.read_text().splitlines()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,12 +16,39 @@ from collections.abc import Mapping
 import msgspec
 
 from whesl.model.decode_errors import UNDECODABLE
-from whesl.model.evidence import Cause
+from whesl.model.evidence import Advice, Cause, CauseClass
 
 TIME = 30.0  # seconds for all of it
 _MOST = 1 << 20  # bytes of an answer
 # A file called random.py in the present directory is no module of WHESL (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
+
+
+# Signals that a program brings upon itself.
+_OWN = {
+    signal.SIGSEGV: "an access to memory that is not its own",
+    signal.SIGBUS: "an access to memory that is not there, as of a mapped file that became shorter",
+    signal.SIGFPE: "a division by zero, or an overflow",
+    signal.SIGILL: "an instruction that the processor does not have, as of a program built for another one",
+    signal.SIGABRT: "the program ended itself by abort()",
+}
+
+
+def of_signal(number: int) -> Cause | None:
+    """Return what a signal alone says of a silent attempt; None where others may have sent it.
+
+    Args:
+        number: the signal that ended it, 0 for none.
+    """
+    if number not in _OWN:
+        return None
+    name = signal.Signals(number).name
+    return Cause(
+        cause=CauseClass.BUG,
+        sentence=f"It ended by {name}: {_OWN[signal.Signals(number)]}; its output says nothing of it.",
+        advice=Advice.NONE,
+        sure=0.6,
+    )
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -260,7 +260,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return " ".join(
             (
                 f"{self.cause.value}: {self.sentence}",
-                f"The line: {shortened(self.text, _LONGEST)}{at}.",
+                *([f"The line: {shortened(self.text, _LONGEST)}{at}."] if self.text else []),
                 *([f"Where: {where}."] if where else []),
                 f"What helps: {HELPS[self.advice]}.",
             )

@@ -19,6 +19,7 @@ from whesl.model.evidence import Detected, LastLines
 if TYPE_CHECKING:
     from whesl.detect.promised_files import Looking
     from whesl.diagnose.attempt_cause import AttemptCause
+    from whesl.model.evidence import Cause
 
 
 class AttemptEnd:
@@ -33,6 +34,7 @@ class AttemptEnd:
         self._event: AttemptExited | None = None
         self._told: tuple[Detected, ...] = ()
         self._asked: AttemptCause | None = None
+        self._by_signal: Cause | None = None
         self._looking: Looking | None = None
 
     @property
@@ -69,6 +71,7 @@ class AttemptEnd:
         if code and judged and (not explained or observer.weighs_causes):
             from whesl.diagnose import attempt_cause  # only for what has failed
 
+            self._by_signal = attempt_cause.of_signal(self._event.signal)
             if files := attempt_cause.written(observer.output_begins()):
                 self._asked = attempt_cause.AttemptCause(files, time.monotonic())
 
@@ -85,16 +88,16 @@ class AttemptEnd:
         if looking is not None and not looking.over():
             return None
         looks = looking.looks() if looking is not None else []
-        cause = None
+        cause = self._by_signal
         if asked is not None:
             asked.drop()
-            cause = asked.cause
+            cause = asked.cause or cause
         found = self._observer.diagnosed(cause) if cause is not None and judged else []
         found += self._observer.promises_broken(looks)
         unknown = (
             f"{look.promise.path} could not be looked at: {look.unknown}" for look in looks if look.unknown
         )
-        self._event = self._asked = self._looking = None
+        self._event = self._asked = self._looking = self._by_signal = None
         return msgspec.structs.replace(
             event,
             found=(*event.found, *found, *self._told),
