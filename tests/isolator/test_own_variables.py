@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.isolator.bench import CRASH, Bench, bench
+from whesl.rjms import shims
 from whesl.workflows import script_wrapping
 
 __all__ = ["bench"]
@@ -55,3 +56,17 @@ def test_the_program_in_bash_s_place_passes_functions_on(tmp_path: Path, first: 
         [made.path], env=environment, capture_output=True, text=True, timeout=60, check=True
     )
     assert shown.stdout == f"{GREET}\n", "nor is what BASH_ENV names read by it"
+
+
+def test_a_launcher_passes_exported_functions_on(tmp_path: Path) -> None:
+    """``export -f f; srun bash -c f`` did not find it: dash, which ran the shim, had dropped it."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "srun").write_text("#!/usr/bin/env python3\nimport os\nprint(os.environ['BASH_FUNC_greet%%'])\n")
+    (real / "srun").chmod(0o700)
+    shims.install(tmp_path / "shims", path=str(real))
+    environment = {"PATH": f"{tmp_path}/shims:{real}:/usr/bin:/bin", "BASH_FUNC_greet%%": GREET}
+    shown = subprocess.run(
+        ["srun", "-n1", "bash"], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert shown.stdout == f"{GREET}\n"

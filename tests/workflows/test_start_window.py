@@ -22,16 +22,31 @@ BLOCKS = subprocess.run(
 need_env = pytest.mark.skipif(BLOCKS.returncode != 0, reason="coreutils before 8.31")
 
 
-def script(place: Path, whesl: str) -> Path:
+def script(place: Path, whesl: str, text: str = "#!/bin/bash\necho never\n") -> Path:
     """Write a wrapped script for which another program stands in WHESL's place."""
     program = place / "whesl"
     program.write_text(whesl)
     call = TaskCall(program=(str(program),), workflow="w", spec="r.esl", step="a")
     job = place / "job.sh"
-    job.write_text(wrapped(call, "#!/bin/bash\necho never\n"))
+    job.write_text(wrapped(call, text))
     for path in (program, job):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return job
+
+
+@pytest.mark.parametrize(("inner", "outer", "calls"), [("7", "7", 1), ("8", "7", 2)])
+def test_a_script_that_calls_itself_is_one_task(tmp_path: Path, inner: str, outer: str, calls: int) -> None:
+    """``exec "$0"`` attached to its own task, and waited for itself for ever."""
+    whesl = f"#!/bin/bash\necho called >> {tmp_path}/calls\n"
+    whesl += 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n'
+    text = f'#!/bin/bash -e\n[ "$1" ] || SLURM_JOB_ID={inner} exec "$0" again "two words"\n'
+    text += 'echo "$# $2"\nexit 3\n'
+    job = script(tmp_path, whesl, text)
+    done = subprocess.run(
+        [job], capture_output=True, text=True, check=False, env={**os.environ, "SLURM_JOB_ID": outer}
+    )
+    assert (done.returncode, done.stdout) == (3, "2 two words\n"), done.stderr
+    assert (tmp_path / "calls").read_text().count("called") == calls
 
 
 def test_what_waits_is_what_a_keeper_passes_on() -> None:

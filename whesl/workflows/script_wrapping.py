@@ -38,6 +38,10 @@ _HOLD = (
     f'WHESL_HOLD="/usr/bin/env --block-signal={",".join(map(str, _HELD))}"',
     "$WHESL_HOLD /bin/true 2>/dev/null || WHESL_HOLD=",
 )
+# A script that calls itself by its name (``exec "$0"``) is run by its own interpreter, within the task: this
+# variable says that this very program runs in this very job. A job that the script submits is another one.
+_WITHIN = "WHESL_SCRIPT"
+_WHICH = "$0 $SLURM_JOB_ID$FLUX_JOB_ID"
 # A place in the user's home directory, for where WHESL_HOME has too long a name.
 _SHORT = "~/.whesl"
 
@@ -175,6 +179,8 @@ def program_for(call: TaskCall, line: str, path: str, place: str, was: str | Non
         f"# Takes the place of {name} for a script that WHESL looks after.",
         _WAS + json.dumps(line if was is None else was),
         *((_SOURCE + json.dumps(call.source),) if call.source else ()),
+        f'[ "${_WITHIN}" != "{_WHICH}" ] || exec {shlex.quote(name)} "$@"',
+        f'export {_WITHIN}="{_WHICH}"',
         *_setting(call),
         *_HOLD,
         f"exec $WHESL_HOLD {_command(call, name, argument)}",

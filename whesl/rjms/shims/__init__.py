@@ -37,8 +37,8 @@ def install(directory: Path, python: str = "", path: str | None = None) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     (directory / MARKER).touch(mode=0o600)
     # A shell takes an error for the end of its script, and ends with 0 as if the launcher had succeeded, but
-    # not where it sources it. -p: no BASH_ENV (a site's modules); dash has none, and starts sooner.
-    words = (("/bin/dash", "-c"), ("/bin/bash", "-pc"), ("/bin/sh", "-c"))
+    # not where it sources it. -p: no BASH_ENV (a site's modules). dash drops functions that bash exports.
+    words = (("/bin/bash", "-pc"), ("/bin/dash", "-c"), ("/bin/sh", "-c"))
     program, option = next(found for found in words if os.access(found[0], os.X_OK))
     shell = f"""/usr/bin/env -S {program} {option} '. "$0"; exit 126'"""
     start = shlex.join((python or sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))))
