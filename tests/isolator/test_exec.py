@@ -375,7 +375,7 @@ def test_a_variable_that_is_not_defined_is_told(bench: Bench) -> None:
     bench.environment.pop("NOWHERE", None)
     code, _, err = bench.run("true", options=("-e", rules))
     assert code == 0
-    assert f"whesl: {rules}:6: the variable NOWHERE is not defined" in err
+    assert f"whesl: {rules}:6: warning[ESL086]: the variable NOWHERE is not defined" in err
 
 
 def test_what_the_rules_could_not_see_is_in_the_summary(bench: Bench) -> None:

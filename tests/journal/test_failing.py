@@ -205,3 +205,10 @@ def test_a_damaged_journal_is_carried_over_although_a_call_fails(
         assert [record.data.get("n") for record in journal.read() if record.kind == "a"] == [0, 2]
         assert journal.damage is not None and journal.damage.missing == (2,)
     assert calls == 3
+
+
+def test_a_writer_waits_briefly_for_a_lock_of_somebody_else(tmp_path: Path) -> None:
+    """It waited 10 s at each record, deaf to SIGTERM: a task with a locked journal did not end for long."""
+    with Journal(tmp_path / "journal.db") as journal:
+        waits = journal._database.connection.execute("PRAGMA busy_timeout").fetchone()[0]
+    assert waits <= 1000 * database.WRITING

@@ -41,6 +41,7 @@ _MOST_SINGLE = 200_000
 _ANY_OBJECT = msgspec.json.Decoder(msgspec.defstruct("_AnyObject", ()))
 _NO_RECORD = (TypeError, ValueError, *UNDECODABLE)
 _BUSY_TIMEOUT = 10.0
+_WRITERS_BUSY_TIMEOUT = 1.0  # a daemon is deaf for so long at each record that a stranger's lock keeps out
 # Seconds for which a call is repeated. A daemon waits for what it writes, and keeps what it could not.
 WRITING, READING = 2.0, LIMIT
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.25
@@ -190,7 +191,7 @@ class Database:
         db = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?mode={mode}{unlocked}",
             uri=True,
-            timeout=_BUSY_TIMEOUT,
+            timeout=_BUSY_TIMEOUT if self.read_only else _WRITERS_BUSY_TIMEOUT,
             isolation_level=None,
         )
         try:
