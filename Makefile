@@ -103,14 +103,14 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 	WHESL_NEED_FLUX=1 $(PYTEST) -m flux $(PYTEST_ARGS)
 
 test-managers: $(VENV)/.dev ## each workflow manager's tasks on a real Slurm, with faults (root)
-	$(PYTEST) tests/managers tests/workflows/test_managers_slurm.py tests/workflows/test_graphs.py $(PYTEST_ARGS)
+	$(PYTEST) tests/managers tests/managers/workflow/test_managers_slurm.py tests/managers/workflow/test_graphs.py $(PYTEST_ARGS)
 
 PBS ?= /opt/pbs
 test-pbs: $(VENV)/.dev ## the tests on a real PBS (PBS=/prefix; needs root and PostgreSQL's initdb)
 	@test -x $(PBS)/sbin/pbs_server || { echo "there is no PBS in $(PBS): say PBS=/prefix"; exit 1; }
 	WHESL_PBS=$(PBS) $(PYTEST) -m pbs $(PYTEST_ARGS)
 
-# Tests of a few modules: make test-slurm SLURM=/opt/slurm TESTS="tests/site tests/rjms/slurm".
+# Tests of a few modules: make test-slurm SLURM=/opt/slurm TESTS="tests/placement/site tests/managers/resource/slurm".
 SLURM ?=
 TESTS ?=
 test-slurm: $(VENV)/.dev ## every test on a real Slurm, on any installation: make test-slurm SLURM=/opt/slurm (root)

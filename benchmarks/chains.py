@@ -19,11 +19,11 @@ from pathlib import Path
 from measure import Figure, arguments, run_parts
 
 from whesl.cli.placement.chains_demo import templates
-from whesl.detect.engines import make_engine
-from whesl.detect.regex_canonical_form import canonical
-from whesl.predict.chains import synthetic, template
-from whesl.predict.chains.lines import Header
-from whesl.predict.chains.log_stream_predictor import ChainStream, Compiled
+from whesl.prediction.log_chains import synthetic, template
+from whesl.prediction.log_chains.lines import Header
+from whesl.prediction.log_chains.log_stream_predictor import ChainStream, Compiled
+from whesl.runtime.detect.engines import make_engine
+from whesl.runtime.detect.regex_canonical_form import canonical
 
 CHAINS = 50
 BLOCK = 1 << 18

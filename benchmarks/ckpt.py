@@ -23,14 +23,14 @@ import zmq
 from measure import Figure, NotHereError, arguments, median, percentile, run_parts, scratch, until
 from zmq.utils import z85
 
-from whesl.ckpt import Client, messages
-from whesl.ckpt.core.states_and_events import Ask, Requested
-from whesl.ckpt.job_launch import page_of
-from whesl.ckpt.messages import StatusAsked
-from whesl.ckpt.rank_page import Page
-from whesl.ckpt.rendezvous import Address, find
-from whesl.wire.curve_sockets import dealer
-from whesl.wire.keys import KeyPair, user_keys
+from whesl.checkpoints import Client, messages
+from whesl.checkpoints.core.states_and_events import Ask, Requested
+from whesl.checkpoints.job_launch import page_of
+from whesl.checkpoints.messages import StatusAsked
+from whesl.checkpoints.rank_page import Page
+from whesl.checkpoints.rendezvous import Address, find
+from whesl.runtime.wire.curve_sockets import dealer
+from whesl.runtime.wire.keys import KeyPair, user_keys
 
 AGENTS = Path(__file__).with_name("ckpt_agents.c")
 CLIENT = Path(__file__).resolve().parents[1] / "clients" / "c"

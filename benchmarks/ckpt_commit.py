@@ -24,18 +24,18 @@ from typing import Any
 
 from measure import Figure, NotHereError, arguments, median, run_parts, scratch, until
 
-from whesl.ckpt import control
-from whesl.ckpt.core.states_and_events import Predicted
-from whesl.ckpt.job_launch import page_of
-from whesl.ckpt.messages import StatusAsked
-from whesl.ckpt.rendezvous import find
+from whesl.checkpoints import control
+from whesl.checkpoints.core.states_and_events import Predicted
+from whesl.checkpoints.job_launch import page_of
+from whesl.checkpoints.messages import StatusAsked
+from whesl.checkpoints.rendezvous import find
 from whesl.testing.nfsbed import NfsBed
 
 BANDWIDTH = 4e6  # bytes a second, for all together
 SIZES = {"commit": 12_000_000, "large": 40_000_000}  # bytes of a node's checkpoint: 3 and 10 s of all
 RANK = """\
 import os, sys, time
-from whesl.ckpt import Client
+from whesl.checkpoints import Client
 client = Client(int(sys.argv[1]), int(sys.argv[2]))
 content = bytes(int(sys.argv[3]))
 while not os.path.exists("begin"):

@@ -18,17 +18,17 @@ from pathlib import Path
 
 from measure import Figure, NotHereError, arguments, run_parts, scratch, until
 
-from whesl.ckpt import control, manifest
-from whesl.ckpt.core.states_and_events import Predicted, Requested
-from whesl.ckpt.messages import StatusAsked
-from whesl.ckpt.rendezvous import find
+from whesl.checkpoints import control, manifest
+from whesl.checkpoints.core.states_and_events import Predicted, Requested
+from whesl.checkpoints.messages import StatusAsked
+from whesl.checkpoints.rendezvous import find
 from whesl.testing.slurmbed import SlurmBed
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "migrate-criu"
 RANKS, STEPS, LEAD, THETA = 4, 1500, 30.0, 20.0
 PROGRAM = """\
 import os, sys, time
-from whesl.ckpt import Client
+from whesl.checkpoints import Client
 rank, ranks, steps = int(os.environ["SLURM_PROCID"]), int(sys.argv[1]), int(sys.argv[2])
 client = Client(rank, ranks)
 step = total = 0

@@ -38,9 +38,9 @@ from typing import Any
 import psutil
 from measure import Figure, NotHereError, arguments, run_parts, scratch, until
 
-from whesl.ckpt import control, manifest
-from whesl.ckpt.messages import StatusAsked
-from whesl.ckpt.rendezvous import known
+from whesl.checkpoints import control, manifest
+from whesl.checkpoints.messages import StatusAsked
+from whesl.checkpoints.rendezvous import known
 from whesl.testing.fluxbed import FluxBed, missing
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
@@ -65,7 +65,7 @@ EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
 """
 PROGRAM = """\
 import os, sys, time
-from whesl.ckpt import Client, CommitError
+from whesl.checkpoints import Client, CommitError
 ranks, steps, size = map(int, sys.argv[1:4])
 rank = int(os.environ.get("FLUX_TASK_RANK") or os.environ["SLURM_PROCID"])
 client = Client(rank, ranks)

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.experiments.cloud import observation_checks, probability_calibration
-from whesl.experiments.cloud.evaluate import ADAPTIVE, OURS, Line, Row
-from whesl.experiments.cloud.observation_checks import Rows
-from whesl.experiments.cloud.verdicts import verdicts
-from whesl.experiments.registry import Finding
+from whesl.lab.reproductions.cloud import observation_checks, probability_calibration
+from whesl.lab.reproductions.cloud.observation_checks import Rows
+from whesl.lab.reproductions.cloud.verdicts import verdicts
+from whesl.lab.reproductions.registry import Finding
+from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, OURS, Line, Row
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cloud" / "evaluation.md"
 WORDS = {True: "holds", False: "does not", None: "open"}

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from whesl.managers.workflow import wfcommons_reader
 from whesl.model.errors import WheslError
 from whesl.testing import stand_in_task
-from whesl.workflows import wfcommons_reader
 
 INSTANCES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "workflows" / "wfinstances"
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def one(
 
 def _break(sshd: Sshd, run: Path, seconds: float, told: list[float]) -> None:
     """Kill the storage's server while a task runs in the cloud, and start it again."""
-    from whesl.cloud.core.records import Domain
+    from whesl.cloud.core.plan_records import Domain
     from whesl.cloud.runner import run_lifecycle as runs
 
     def busy() -> bool:

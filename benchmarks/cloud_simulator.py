@@ -26,17 +26,17 @@ import numpy as np
 
 from whesl.cloud import plan_inputs as planning
 from whesl.cloud.core import plan_menu
-from whesl.cloud.core.records import HOUR, Domain, Measurement, Plan, Profile
-from whesl.cloud.runner import records as r
+from whesl.cloud.core.plan_records import HOUR, Domain, Measurement, Plan, Profile
 from whesl.cloud.runner import run_lifecycle as runs
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.plan_choice import choose, slowed
 from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import LEAST_BILLED
-from whesl.experiments.cloud import cluster as machine
-from whesl.experiments.cloud import simulate
-from whesl.experiments.cloud.background_jobs import Trace
-from whesl.journal import Journal
+from whesl.lab.simulators.cloud import cluster as machine
+from whesl.lab.simulators.cloud import simulate
+from whesl.lab.simulators.cloud.background_jobs import Trace
+from whesl.runtime.journal import Journal
 
 TABLE = """\
 [[stage]]

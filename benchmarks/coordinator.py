@@ -26,13 +26,13 @@ import msgspec
 import psutil
 from measure import Figure, NotHereError, arguments, percentile, run_parts, scratch
 
-from whesl.coordinator.client import start
-from whesl.esl.rules_file import load_rules
-from whesl.journal import snapshot
+from whesl.language.rules_file import load_rules
 from whesl.model.workflow import Task, Workflow
-from whesl.wire.client import request
-from whesl.wire.keys import KeyPair, user_keys
-from whesl.wire.messages import RegisterWorkflow
+from whesl.runtime.coordinator.client import start
+from whesl.runtime.journal import snapshot
+from whesl.runtime.wire.client import request
+from whesl.runtime.wire.keys import KeyPair, user_keys
+from whesl.runtime.wire.messages import RegisterWorkflow
 
 ISOLATORS = 10_000
 TASKS = 100_000

@@ -22,11 +22,11 @@ import zmq
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.outcomes import RecoveryOutcome
 from whesl.model.states import TaskState
-from whesl.records.isolator import Attempt
-from whesl.wire.curve_sockets import dealer
-from whesl.wire.delivery import Inbox, Outbox, new_incarnation
-from whesl.wire.keys import KeyPair, user_keys
-from whesl.wire.messages import (
+from whesl.runtime.journal.records.isolator_records import Attempt
+from whesl.runtime.wire.curve_sockets import dealer
+from whesl.runtime.wire.delivery import Inbox, Outbox, new_incarnation
+from whesl.runtime.wire.keys import KeyPair, user_keys
+from whesl.runtime.wire.messages import (
     Ack,
     AnyMessage,
     Escalate,

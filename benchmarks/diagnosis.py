@@ -2,9 +2,9 @@
 
 Usage: python -m benchmarks.diagnosis [--size MIB] [--json FILE]
 
-The logs are those of tests/diagnose/corpus: composed by seeded scripts from the formats of programs. On the
-same logs: the last line and the first line with "error", and the first line in which any pattern
-of the library of rules is found. The floor of the speed is hyperscan alone, with the same texts to look for.
+The logs are those of tests/runtime/diagnose/corpus: composed by seeded scripts from the formats of programs.
+On the same logs: the last line and the first line with "error", and the first line in which any pattern of
+the library of rules is found. The floor of the speed is hyperscan alone, with the same texts to look for.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.diagnose.corpus.composing import Case, cases
-from tests.diagnose.corpus.measuring import Answer, score
-from tests.diagnose.corpus.work import PROGRAMS
-from whesl import esl
-from whesl.detect.matcher import Matcher, compile_patterns
-from whesl.diagnose.diagnosing import diagnose_files, scanner
-from whesl.diagnose.ranking import diagnose
-from whesl.esl import library
-from whesl.esl.detections.log import LogDetection
+from tests.runtime.diagnose.corpus.composing import Case, cases
+from tests.runtime.diagnose.corpus.measuring import Answer, score
+from tests.runtime.diagnose.corpus.work import PROGRAMS
+from whesl import language
+from whesl.language import library
+from whesl.language.detections.log import LogDetection
+from whesl.runtime.detect.matcher import Matcher, compile_patterns
+from whesl.runtime.diagnose.diagnosing import diagnose_files, scanner
+from whesl.runtime.diagnose.ranking import diagnose
 
 ERROR = re.compile(r"error", re.IGNORECASE)
 
@@ -64,7 +64,7 @@ def rules() -> Callable[[str], Answer]:
     """Return what takes the first line that any pattern of the library finds."""
     patterns = set()
     for name in library.names():
-        spec = esl.parse(library.place(name).read_bytes(), name).spec
+        spec = language.parse(library.place(name).read_bytes(), name).spec
         assert spec is not None
         for exception in spec.exceptions:
             for detection in exception.detections:

@@ -29,12 +29,12 @@ import numpy as np
 import psutil
 from measure import Figure
 
-from whesl.predict.failure_history import merged
-from whesl.predict.survival import fit
-from whesl.site import plugin_paths
-from whesl.site.flux import module_loading
-from whesl.site.history.model import About, SiteModel, save
-from whesl.site.publish import risk_table
+from whesl.placement.site import plugin_paths
+from whesl.placement.site.flux import module_loading
+from whesl.placement.site.history.model import About, SiteModel, save
+from whesl.placement.site.publish import risk_table
+from whesl.prediction.failures.failure_history import merged
+from whesl.prediction.failures.survival import fit
 
 JOBS = 200
 TURNS = 5

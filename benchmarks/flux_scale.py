@@ -42,7 +42,7 @@ class _Memory:
 
     def _watch(self) -> None:
         while not self._over.wait(1.0):
-            isolators = list(self._sizes("whesl.isolator"))
+            isolators = list(self._sizes("whesl.runtime.isolator"))
             children = list(self._sizes("bridge_program.py"))
             self.isolator = max([self.isolator, *isolators])
             self.child = max([self.child, *children])

@@ -27,14 +27,14 @@ import numpy as np
 from measure import Figure, NotHereError, run_parts, scratch
 from numpy.typing import NDArray
 
-from whesl.lab.cluster import plain_loop, policy_object_loop, simulation_records
-from whesl.lab.cluster.running import enter, leave, pop, push
-from whesl.lab.cluster.simulation import simulate
-from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers import swf
-from whesl.placement.easy import Easy, may_overtake, reservation
-from whesl.predict.failure_history import History, merged
-from whesl.predict.numba_jit import jit
+from whesl.lab.simulators.cluster import plain_event_loop, policy_object_event_loop, simulation_records
+from whesl.lab.simulators.cluster.running_jobs import enter, leave, pop, push
+from whesl.lab.simulators.cluster.simulation import simulate
+from whesl.lab.simulators.cluster.simulation_records import Workload
+from whesl.placement.policies.easy import Easy, may_overtake, reservation
+from whesl.prediction.failures.failure_history import History, merged
+from whesl.prediction.numba_jit import jit
 
 YEAR = 365 * 86400.0
 JOBS = 54034
@@ -163,7 +163,7 @@ class Parts:
         """Measure the first call: compiled, and out of the cache."""
         code = (
             "import time; begun = time.perf_counter()\n"
-            "from whesl.lab.cluster import simulation, simulation_records\n"
+            "from whesl.lab.simulators.cluster import simulation, simulation_records\n"
             "import numpy as np\n"
             "loaded = time.perf_counter()\n"
             "one = np.ones(1)\n"
@@ -224,8 +224,8 @@ class Parts:
             lambda: simulate(work, nodes, "fcfs"),
             lambda: simulate(work, nodes, "conservative"),
         )
-        (python,) = best(1, lambda: plain_loop.simulate(work, nodes, "easy"))
-        (policy,) = best(1, lambda: policy_object_loop.simulate(work, nodes, Easy()))
+        (python,) = best(1, lambda: plain_event_loop.simulate(work, nodes, "easy"))
+        (policy,) = best(1, lambda: policy_object_event_loop.simulate(work, nodes, Easy()))
         count, note = len(work.job), f"{self.about}, {len(work.job)} jobs"
         return [
             Figure("EASY, bare counting loop", count / bare, "jobs/s", note=note),

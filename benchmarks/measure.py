@@ -24,8 +24,8 @@ from typing import Any, Protocol
 import psutil
 
 import whesl
-from whesl.isolator.task.taskdir import TaskDir
-from whesl.journal import Journal, JournalError
+from whesl.runtime.isolator.task.taskdir import TaskDir
+from whesl.runtime.journal import Journal, JournalError
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.install_slurm import missing
 from whesl.testing.slurmbed import SlurmBed
@@ -234,8 +234,8 @@ class _Local:
         subprocess.run(command, env=self.environment, check=True, capture_output=True, timeout=PATIENCE)
 
     def kill(self, node: str) -> None:
-        from whesl.local import daemons
-        from whesl.local.cluster_directory import Cluster as LocalCluster
+        from whesl.managers.resource.embedded import daemons
+        from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalCluster
 
         daemons.kill_node(LocalCluster(str(self._cluster)), node)
 

@@ -25,9 +25,9 @@ import msgspec
 from placement_stream import LIMIT, NODES, SHARE, Attempt, RunError, Stream, given, learned, parser, run_all
 
 from whesl.model.evidence import PredictedFailure
-from whesl.predict.failure_history import History
-from whesl.predict.given_accuracy import Given
-from whesl.site.history.model import About, SiteModel, save
+from whesl.placement.site.history.model import About, SiteModel, save
+from whesl.prediction.failures.failure_history import History
+from whesl.prediction.failures.given_accuracy import Given
 from whesl.testing.install_slurm import SlurmBedError
 from whesl.testing.slurmbed import SlurmBed
 

@@ -31,9 +31,9 @@ from pathlib import Path
 
 import psutil
 
-from whesl.site.publish import plugin_file, risk_table
-from whesl.site.publish.observed_node import Node
-from whesl.site.publish.risk_table import HORIZONS, NodeRisk, Table
+from whesl.placement.site.publish import plugin_file, risk_table
+from whesl.placement.site.publish.observed_node import Node
+from whesl.placement.site.publish.risk_table import HORIZONS, NodeRisk, Table
 from whesl.testing.slurmbed import SlurmBed
 
 COUNT = 10_000

@@ -39,9 +39,9 @@ from placement_stream import (
     without_the_leader,
 )
 
-from whesl.predict.failure_history import History
-from whesl.site.flux import module_loading
-from whesl.site.publish import risk_table
+from whesl.placement.site.flux import module_loading
+from whesl.placement.site.publish import risk_table
+from whesl.prediction.failures.failure_history import History
 
 PATIENCE = 900.0
 NAMES = tuple(f"n{number:02d}" for number in range(1, NODES + 1))

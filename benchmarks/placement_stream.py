@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster.simulation import simulate
-from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers import failures as readers
-from whesl.predict.failure_history import History, merged
-from whesl.predict.given_accuracy import exact, of_accuracy
-from whesl.predict.survival import fit
+from whesl.lab.simulators.cluster.simulation import simulate
+from whesl.lab.simulators.cluster.simulation_records import Workload
+from whesl.prediction.failures.failure_history import History, merged
+from whesl.prediction.failures.given_accuracy import exact, of_accuracy
+from whesl.prediction.failures.survival import fit
 
 NODES = 16
 LIMIT = 60.0  # Slurm's shortest time limit, in seconds: the estimate of all jobs

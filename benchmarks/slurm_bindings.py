@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 
 from measure import Figure, arguments, median, run_parts
 
-from whesl.rjms.slurm import records
-from whesl.rjms.slurm.command import SlurmCommands
-from whesl.rjms.slurm.pyslurm_client import Bindings
+from whesl.managers.resource.slurm import slurm_command_output
+from whesl.managers.resource.slurm.command import SlurmCommands
+from whesl.managers.resource.slurm.pyslurm_client import Bindings
 from whesl.testing.slurmbed import SlurmBed
 
 JOBS = (1, 2, 4, 8)
@@ -60,8 +60,8 @@ def _looks(quick: bool) -> list[Figure]:
 
 
 def _called(commands: SlurmCommands, jobs: Sequence[str]) -> object:
-    asked = ("squeue", "-h", "-j", ",".join(jobs), "-O", records.JOB_FORMAT)
-    return records.jobs(commands.run(*asked))
+    asked = ("squeue", "-h", "-j", ",".join(jobs), "-O", slurm_command_output.JOB_FORMAT)
+    return slurm_command_output.jobs(commands.run(*asked))
 
 
 def _seconds(look: Callable[..., object], *words: object) -> float:

@@ -22,8 +22,14 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from whesl.agents.fencing.attempt_processes import TOKEN_VARIABLE, Process, of_attempt, send, until_ended
-from whesl.rjms.slurm.attempt_environment import nodes_of
+from whesl.managers.resource.slurm.attempt_environment import nodes_of
+from whesl.runtime.node_agent.fencing.attempt_processes import (
+    TOKEN_VARIABLE,
+    Process,
+    of_attempt,
+    send,
+    until_ended,
+)
 
 HOST = "127.0.0.1"
 PATIENCE = 10.0  # seconds for srun to end

@@ -17,13 +17,13 @@ from pathlib import Path
 import hyperscan
 from measure import Figure, Part, Protected, arguments, median, run_parts, scratch
 
-from whesl.detect.regex_canonical_form import canonical
-from whesl.detect.task_watch import Watch
-from whesl.esl.detections.base import Pattern, Source, Stream
-from whesl.esl.detections.log import LogDetection
-from whesl.esl.rules_file import load_rules
-from whesl.esl.spec import Spec
+from whesl.language.detections.base import Pattern, Source, Stream
+from whesl.language.detections.log import LogDetection
+from whesl.language.rules_file import load_rules
+from whesl.language.spec import Spec
 from whesl.model.workflow import Task
+from whesl.runtime.detect.regex_canonical_form import canonical
+from whesl.runtime.detect.task_watch import Watch
 
 COUNTS = (1, 50, 250)
 SHARE = 60.0  # per cent of hyperscan alone

@@ -24,11 +24,11 @@ from rich.table import Table
 from rich.text import Text
 
 from demo.storage import without_blanks
-from whesl.ckpt import control
-from whesl.ckpt.core.states_and_events import Lost, Predicted, Requested
-from whesl.ckpt.job_launch import page_of
-from whesl.ckpt.messages import StatusAsked, ToCoordinator
-from whesl.ckpt.rendezvous import Address, find
+from whesl.checkpoints import control
+from whesl.checkpoints.core.states_and_events import Lost, Predicted, Requested
+from whesl.checkpoints.job_launch import page_of
+from whesl.checkpoints.messages import StatusAsked, ToCoordinator
+from whesl.checkpoints.rendezvous import Address, find
 from whesl.model.errors import TransientError
 
 HERE = Path(__file__).resolve().parent

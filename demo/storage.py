@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from whesl.model.files.untrusted_path import planted
+from whesl.files.untrusted_path import planted
 
 MARK = "WHESL_DEMO_STORAGE"  # set in the namespace: "tmpfs"
 PLACE = "WHESL_DEMO_OUTPUT"  # set in the namespace: the directory that was chosen before

@@ -1,7 +1,7 @@
 /*
  * ESL, the Exception Specification Language: the single source of its syntax.
  *
- * The parser in whesl/esl/_generated is made from this file by tools/regenerate_parser.py; the reference is
+ * The parser in whesl/language/_generated is made from this file by tools/regenerate_parser.py; the reference is
  * docs/esl-reference.md, and a test compares the two. Origin: dissertation (2026), listing 4.1.
  *
  * What keeps it fast and free of ambiguity:

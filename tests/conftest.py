@@ -18,9 +18,9 @@ import pytest_timeout  # type: ignore[import-untyped] # it ships no types
 from hypothesis import settings
 
 from tests import environments, limits
-from whesl.coordinator.client.start import stop as stop_coordinator
 from whesl.model.errors import WheslError
-from whesl.predict import compile_choice, numba_jit
+from whesl.prediction import compile_choice, numba_jit
+from whesl.runtime.coordinator.client.start import stop as stop_coordinator
 from whesl.testing import fluxbed, pbsbed
 from whesl.testing.install_slurm import SlurmBedError, install, prefix, search_path
 from whesl.testing.nfsbed import NfsBed
@@ -41,41 +41,46 @@ LONG = 0.8
 # Those of no group call hardly any.
 COMPILED = {
     "tests/lab/readers/": "",
-    "tests/lab/workflow/test_readers.py::test_optimal_makespans": "workflows",
-    "tests/lab/workflow/test_readers.py::test_the_experiment": "workflows",
-    "tests/lab/workflow/test_readers": "",
-    "tests/experiments/torus/": "tori",
-    "tests/experiments/grid/": "tori",
-    "tests/placement/": "tori",
+    "tests/lab/simulators/workflow/test_readers.py::test_optimal_makespans": "workflows",
+    "tests/lab/simulators/workflow/test_readers.py::test_the_experiment": "workflows",
+    "tests/lab/simulators/workflow/test_readers": "",
+    "tests/lab/simulators/torus/": "tori",
+    "tests/lab/reproductions/torus/": "tori",
+    "tests/lab/simulators/grid/": "tori",
+    "tests/placement/policies/": "tori",
     "tests/cli/test_lab_torus": "tori",
-    "tests/lab/workflow/": "workflows",
-    "tests/experiments/workflow/": "workflows",
-    "tests/experiments/desktop/": "workflows",
+    "tests/lab/simulators/workflow/": "workflows",
+    "tests/lab/reproductions/workflow/": "workflows",
+    "tests/lab/simulators/desktop/": "workflows",
     "tests/cli/test_lab_workflow": "workflows",
-    "tests/experiments/cloud/": "clouds",
+    "tests/lab/simulators/cloud/": "clouds",
+    "tests/lab/reproductions/cloud/": "clouds",
     "tests/cloud/core/": "clouds",
     "tests/cloud/test_p": "clouds",  # plans and their page
-    "tests/predict/freenodes/": "clouds",
+    "tests/prediction/free_nodes/": "clouds",
     "tests/lab/": "clusters",
-    "tests/experiments/": "clusters",
+    "tests/lab/reproductions/": "clusters",
     "tests/cli/test_lab_": "clusters",
 }
 # Whose loops take minutes of a processor to compile, and their tests a fraction of it in plain Python.
 # Each is called by the experiments of its own room alone; WHESL_COMPILE_ALL has them compiled, too.
 PLAIN = (
-    "whesl.placement.torus.",
-    *(f"whesl.placement.multicluster.{name}" for name in ("conservative", "fcfs", "profile", "schedule")),
-    "whesl.experiments.torus.",
-    "whesl.experiments.grid.",
-    "whesl.experiments.workflow.",
-    "whesl.experiments.desktop.",
-    "whesl.lab.workflow.",
+    "whesl.placement.policies.torus.",
+    *(
+        f"whesl.placement.policies.multicluster.{name}"
+        for name in ("conservative", "fcfs", "profile", "schedule")
+    ),
+    "whesl.lab.simulators.torus.",
+    "whesl.lab.simulators.grid.",
+    "whesl.lab.reproductions.workflow.",
+    "whesl.lab.simulators.desktop.",
+    "whesl.lab.simulators.workflow.",
 )
 # Modules whose tests call some small compiled functions, which are the same in all of a group.
 SHARED = {
     "tests/lab/readers/test_swf": "logs",
     "tests/lab/readers/test_site": "logs",
-    "tests/predict/test_ffp": "events",
+    "tests/prediction/failures/test_ffp": "events",
 }
 
 

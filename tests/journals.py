@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core import journal_replay
-from whesl.coordinator.core.state import Settings, State
-from whesl.isolator.core import machine
-from whesl.isolator.core import state as isolator_state
-from whesl.isolator.core.task_setup import Setup
-from whesl.records import coordinator, isolator, of_coordinator, of_isolator
 from whesl.report.collection import Happening
-from whesl.wire.messages import Report
+from whesl.runtime.coordinator.core import journal_replay
+from whesl.runtime.coordinator.core.state import Settings, State
+from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core import state as isolator_state
+from whesl.runtime.isolator.core.task_setup import Setup
+from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
+from whesl.runtime.wire.messages import Report
 
 _SAMPLES: dict[str, Any] = {
     "Raised": {"exception": "CRASH", "task": "w/a", "attempt": 1, "ordinal": 1, "time": 1.0, "evidence": []},
@@ -31,18 +31,18 @@ _SAMPLES: dict[str, Any] = {
 _PLAIN: dict[Any, Any] = {str: "", int: 0, float: 0.0, bool: False}
 
 
-def of_task(kind: str, data: Any = None, /, **more: Any) -> isolator.AnyRecord:
+def of_task(kind: str, data: Any = None, /, **more: Any) -> isolator_records.AnyRecord:
     """Return a record of a task's journal."""
-    return of_isolator(_content(isolator.AnyRecord, kind, {**(data or {}), **more}))
+    return of_isolator(_content(isolator_records.AnyRecord, kind, {**(data or {}), **more}))
 
 
-def of_daemon(kind: str, data: Any = None, /, **more: Any) -> coordinator.AnyRecord:
+def of_daemon(kind: str, data: Any = None, /, **more: Any) -> coordinator_records.AnyRecord:
     """Return a record of the coordinator's journal; a report: its ``kind`` and ``data``, and the task."""
     content = {**(data or {}), **more}
     if kind == "report" and "record" not in content:
         told = of_task(content.pop("kind"), content.pop("data", {}))
         content["record"] = told
-    return of_coordinator(_content(coordinator.AnyRecord, kind, content))
+    return of_coordinator(_content(coordinator_records.AnyRecord, kind, content))
 
 
 def report(task: str, kind: str, time: float, data: Any = None) -> Report:
@@ -52,7 +52,7 @@ def report(task: str, kind: str, time: float, data: Any = None) -> Report:
 
 def happening(task: str, kind: str, time: float, data: Any) -> Happening:
     """Return a recorded fact; kinds of the coordinator's begin with ``coordinator:``."""
-    found: isolator.AnyRecord | coordinator.AnyRecord
+    found: isolator_records.AnyRecord | coordinator_records.AnyRecord
     if kind.startswith("coordinator:"):
         found = of_daemon(kind.removeprefix("coordinator:"), data, task=task)
     else:
@@ -61,7 +61,7 @@ def happening(task: str, kind: str, time: float, data: Any) -> Happening:
 
 
 def plain(
-    written: Iterable[tuple[isolator.AnyRecord | coordinator.AnyRecord, float]],
+    written: Iterable[tuple[isolator_records.AnyRecord | coordinator_records.AnyRecord, float]],
 ) -> list[tuple[str, dict[str, Any], float]]:
     """Return records by kind, content and time, for who looks at them with no code of the product's."""
     return [(record.kind, msgspec.to_builtins(record), time) for record, time in written]
@@ -99,12 +99,12 @@ def _neutral(of: Any) -> Any:
 Written = Iterable[tuple[str, dict[str, Any], float]]
 
 
-def of_daemons(written: Written) -> list[tuple[coordinator.AnyRecord, float]]:
+def of_daemons(written: Written) -> list[tuple[coordinator_records.AnyRecord, float]]:
     """Return records of the coordinator's journal, given by kind, content and time."""
     return [(of_daemon(kind, data), time) for kind, data, time in written]
 
 
-def of_tasks(written: Written) -> list[tuple[isolator.AnyRecord, float]]:
+def of_tasks(written: Written) -> list[tuple[isolator_records.AnyRecord, float]]:
     """Return records of a task's journal, given by kind, content and time."""
     return [(of_task(kind, data), time) for kind, data, time in written]
 

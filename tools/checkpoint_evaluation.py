@@ -10,14 +10,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whesl.experiments import registry
-from whesl.lab.progress_interface import Silent
+from whesl.lab.execution.progress_interface import Silent
+from whesl.lab.reproductions import registry
 from whesl.lab.results.result_writers import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whesl.experiments.registry import Finding, Report
+    from whesl.lab.reproductions.registry import Finding, Report
 
 PAGE = Path(__file__).parent.parent / "docs" / "lab" / "checkpoints.md"
 HOLDS = {True: "yes", False: "**no**", None: "-"}
@@ -83,7 +83,7 @@ A run is one application through its failures: computing, periodic checkpoints, 
 recoveries. Failures come from the machine's Weibull distribution, scaled by the number of nodes ("by
 nodes") or put on the machine "as it is", and meet a node by chance. A plain SimPy model, which shares no
 code with the compiled one, gives the same seconds for the same failures, run by run
-(`tests/experiments/ckpt/test_model.py`).
+(`tests/lab/simulators/checkpoints/test_model.py`).
 
 What the dissertation leaves open and this model decides: after a prioritized checkpoint the application
 computes on until the failure, and loses what it did since; vulnerable nodes write one after the other; a
@@ -91,7 +91,8 @@ prediction in the second phase makes that node next; a migration is aborted by a
 lead; a failure before the drain has ended falls back to the checkpoint before; the failure rate starts as
 the distribution's and follows what is observed. Migration costs nothing unless `runtime_share` says so.
 Lead times and the matrix of bandwidths are pictures in the dissertation:
-`whesl/experiments/ckpt/data/summit.toml` says of each figure whether it is printed, derived or chosen.
+`whesl/lab/simulators/checkpoints/data/summit.toml` says of each figure whether it is printed, derived or
+chosen.
 
 ## Failures met in time
 

@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import sys
 
-from whesl import esl
-from whesl.esl import library
-from whesl.esl.detections.job_exception import JobExceptionDetection
-from whesl.esl.detections.kinds import Detection
-from whesl.esl.detections.log import LogDetection
-from whesl.esl.detections.node import NodeDetection
-from whesl.esl.language import syntax
-from whesl.esl.language.parser import parse
-from whesl.esl.language.source import Source
-from whesl.esl.spec import ExceptionSpec
-from whesl.esl.tools import sample_comments
-from whesl.esl.tools.sample_comments import Notes
+from whesl import language
+from whesl.language import library
+from whesl.language.compiler import syntax
+from whesl.language.compiler.parser import parse
+from whesl.language.compiler.source import Source
+from whesl.language.detections.job_exception import JobExceptionDetection
+from whesl.language.detections.kinds import Detection
+from whesl.language.detections.log import LogDetection
+from whesl.language.detections.node import NodeDetection
+from whesl.language.spec import ExceptionSpec
+from whesl.language.tools import sample_comments
+from whesl.language.tools.sample_comments import Notes
 
 HEAD = """\
 # Pattern library
 
-Made by `tools/library_page.py` from the libraries in `whesl/esl/library`; do not edit.
+Made by `tools/library_page.py` from the libraries in `whesl/language/library`; do not edit.
 
 `INCLUDE "mpi"` brings the exceptions of a library into a specification; what is watched is what it uses,
 and the [reference](esl-reference.md#include) says how. With each pattern stands who prints its line. The
@@ -43,7 +43,7 @@ def page() -> str:
 def _section(name: str) -> str:
     content = library.place(name).read_bytes()
     notes = sample_comments.read(content, name)
-    spec = esl.parse(content, str(library.place(name))).spec
+    spec = language.parse(content, str(library.place(name))).spec
     assert spec is not None
     text = f"\n## {name}\n\n{_about(content.decode())}\n"
     included = _included(content, name)

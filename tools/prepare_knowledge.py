@@ -1,4 +1,4 @@
-"""Writes whesl/diagnose/knowledge/prepared.json from the tables beside it.
+"""Writes whesl/runtime/diagnose/knowledge/prepared.json from the tables beside it.
 
 Called as: python tools/prepare_knowledge.py
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from whesl.diagnose.prepared import FILE, encoded, made
+from whesl.runtime.diagnose.prepared import FILE, encoded, made
 
 
 def main() -> int:

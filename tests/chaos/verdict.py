@@ -15,7 +15,7 @@ from tests.chaos.cluster import WHESL
 from tests.chaos.director import HARMLESS, KINDS, Fault
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places, expected
-from whesl.journal import Journal, JournalError
+from whesl.runtime.journal import Journal, JournalError
 
 _COMPLETED = "completed"
 

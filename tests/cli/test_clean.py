@@ -17,9 +17,9 @@ from tests.waiting import until
 from whesl.client import ended_task_removal
 from whesl.client.ended_task_removal import Leftover, standing
 from whesl.client.workflow_leftovers import Found, choose, survey
-from whesl.isolator.task.taskdir import Result
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
+from whesl.runtime.isolator.task.taskdir import Result
 
 RULES = """\
 DECLARE ENTITY JOB

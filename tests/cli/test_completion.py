@@ -18,8 +18,8 @@ from tests.cli.test_watch import append, begun, finished
 from whesl.cli import COMMANDS
 from whesl.cli.group import cli
 from whesl.cloud.runner.site_file import Provided
-from whesl.journal import Journal
-from whesl.rjms import SCHEDULERS
+from whesl.managers.resource import SCHEDULERS
+from whesl.runtime.journal import Journal
 
 BIN = Path(sys.executable).parent
 SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-execute"]}

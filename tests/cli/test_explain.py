@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.esl.corpus import EXAMPLES
+from tests.language.corpus import EXAMPLES
 from whesl.cli import main
 
 RULES = """\

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from whesl.cli.completion import _VARIABLE
 from whesl.cli.launch import fast_exec
 from whesl.cli.launch.exec import exec_
-from whesl.isolator.launch.options import BY_NAME, DEFAULTS, OPTIONS, Option
+from whesl.runtime.isolator.launch.options import BY_NAME, DEFAULTS, OPTIONS, Option
 
 WORDS = [
     *BY_NAME,

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.predict.test_ffp import daily_machine
+from tests.prediction.failures.test_ffp import daily_machine
 from whesl.cli.group import cli
 from whesl.model.errors import UsageError
-from whesl.predict.saving import load
+from whesl.prediction.failures.saving import load
 
 DAY = 86400.0
 

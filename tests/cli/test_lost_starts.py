@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.coordinator.world import World
-from whesl.coordinator.client import unregistered_job_requeue
-from whesl.coordinator.client.journal_state import Known
-from whesl.coordinator.client.unregistered_job_requeue import LostStarts
+from tests.runtime.coordinator.world import World
+from whesl.managers.resource.port import JobRecord
+from whesl.managers.workflow.submission.once import Ledger, Submission
 from whesl.model.states import JobState
-from whesl.rjms.port import JobRecord
-from whesl.workflows.submit.once import Ledger, Submission
+from whesl.runtime.coordinator.client import unregistered_job_requeue
+from whesl.runtime.coordinator.client.journal_state import Known
+from whesl.runtime.coordinator.client.unregistered_job_requeue import LostStarts
 
 
 class Scheduler:

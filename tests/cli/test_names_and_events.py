@@ -15,10 +15,10 @@ from rich.console import Console
 from tests.cli.test_watch import append, begun, finished
 from whesl.cli.group import cli
 from whesl.cli.inspect import status
-from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.json_views import status_view
-from whesl.journal import Journal
 from whesl.model.errors import UsageError
+from whesl.runtime.coordinator.client.journal_state import known_state
+from whesl.runtime.coordinator.json_views import status_view
+from whesl.runtime.journal import Journal
 
 
 def call(*words: str) -> Result:

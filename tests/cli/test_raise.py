@@ -16,11 +16,11 @@ import pytest
 
 from tests import waiting
 from whesl import client
-from whesl.isolator.task import raise_requests as left
-from whesl.isolator.task.taskdir import TaskDir
-from whesl.journal import Journal, JournalError
 from whesl.model.errors import RefusedError, UsageError
-from whesl.wire.messages import RaiseException
+from whesl.runtime.isolator.task import raise_requests as left
+from whesl.runtime.isolator.task.taskdir import TaskDir
+from whesl.runtime.journal import Journal, JournalError
+from whesl.runtime.wire.messages import RaiseException
 
 RULES = """\
 DECLARE ENTITY JOB

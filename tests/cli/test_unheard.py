@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.coordinator.world import World
-from whesl.coordinator.client import unheard_task_outcomes
-from whesl.coordinator.client.journal_state import Known
+from tests.runtime.coordinator.world import World
+from whesl.managers.resource.port import JobRecord
+from whesl.managers.workflow.submission.once import Ledger, Submission
 from whesl.model.errors import TransientError
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.rjms.port import JobRecord
-from whesl.wire.messages import Command, Finished, Reply, Welcome
-from whesl.workflows.submit.once import Ledger, Submission
+from whesl.runtime.coordinator.client import unheard_task_outcomes
+from whesl.runtime.coordinator.client.journal_state import Known
+from whesl.runtime.wire.messages import Command, Finished, Reply, Welcome
 
 
 def record(job: str, state: JobState, **more: Any) -> JobRecord:

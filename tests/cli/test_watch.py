@@ -25,14 +25,14 @@ from rich.console import Console
 
 from tests.journals import of_daemon, rebuild
 from whesl.cli.inspect.watch import Watcher
-from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.json_views import status_view
-from whesl.esl.spec import Spec
-from whesl.journal import Journal
+from whesl.language.spec import Spec
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task, Workflow
 from whesl.report import terminal_view
+from whesl.runtime.coordinator.client.journal_state import known_state
+from whesl.runtime.coordinator.json_views import status_view
+from whesl.runtime.journal import Journal
 
 PATIENCE = 60.0
 NOW = 1_700_000_100.0

@@ -11,10 +11,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from whesl import esl
+from whesl import language
 from whesl.cli import main
-from whesl.rjms.outcomes import lookup
-from whesl.rjms.outcomes.record import JobOutcome
+from whesl.managers.resource.outcomes import lookup
+from whesl.managers.resource.outcomes.record import JobOutcome
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "why.md"
 STEPS = "".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(50))
@@ -59,7 +59,7 @@ def test_the_rule_is_a_specification(line: str, tmp_path: Path, capsys: pytest.C
     log = tmp_path / "a.out"
     log.write_text(f"{STEPS}{'NVRM: ' if 'Xid' in line else ''}{line}\n")
     call(log, "--rule")
-    result = esl.parse(capsys.readouterr().out, "a.esl")
+    result = language.parse(capsys.readouterr().out, "a.esl")
     assert result.spec is not None, result.diagnostics
     assert result.spec.exceptions
 

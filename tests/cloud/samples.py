@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whesl.cloud.core import profile_estimation, stage_speed
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     Dependency,
     Domain,
     Platform,

@@ -9,7 +9,7 @@ import pytest
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
 from whesl.cloud import page
 from whesl.cloud.core import plan_menu, stage_speed
-from whesl.cloud.core.records import HOUR, Workflow
+from whesl.cloud.core.plan_records import HOUR, Workflow
 
 pytest.importorskip("selenium", reason="selenium is in the extra 'test'")
 from tests.report.browser import FAINT, TOO_WIDE, Browser, started  # noqa: F401  # the fixture `browser`

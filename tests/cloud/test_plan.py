@@ -17,7 +17,7 @@ from whesl.cli.cloud.plan import plan
 from whesl.cli.cloud.plan import prices as print_prices
 from whesl.cloud import plan_inputs as planning
 from whesl.cloud import prices
-from whesl.cloud.core.records import HOUR, Domain, FreeForecast, Measurement, Profile
+from whesl.cloud.core.plan_records import HOUR, Domain, FreeForecast, Measurement, Profile
 from whesl.cloud.plan_inputs import moments
 from whesl.cloud.runner.plan_choice import choose
 from whesl.cloud.workflow.read import read

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from tests.waiting import until
-from whesl.coordinator.core.state import State
-from whesl.coordinator.counters import BOUNDS, Snapshot
-from whesl.coordinator.metrics import LatestSnapshot
-from whesl.site.publish.node_change_records import Failed, JobSeen, What, WouldNot
-from whesl.site.slurm.placement_metrics import Figures
-from whesl.site.slurm.placement_service import Status
+from whesl.placement.site.publish.node_change_records import Failed, JobSeen, What, WouldNot
+from whesl.placement.site.slurm.placement_metrics import Figures
+from whesl.placement.site.slurm.placement_service import Status
+from whesl.runtime.coordinator.core.state import State
+from whesl.runtime.coordinator.counters import BOUNDS, Snapshot
+from whesl.runtime.coordinator.metrics import LatestSnapshot
+from whesl.runtime.wire.metrics_server import MetricsServer
 from whesl.testing.free_ports import free_ports
-from whesl.wire.metrics_server import MetricsServer
 
 BOARD = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "whesl.json"
 

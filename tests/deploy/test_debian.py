@@ -55,7 +55,8 @@ def test_the_debian_package_is_built_and_what_it_brings_runs(tmp_path: Path) -> 
     run("sh", "-n", str(control / "postinst"))
     (packages,) = (tree / "opt/whesl/lib").glob("python3.*/site-packages")
     libraries = os.pathsep.join([str(packages), sysconfig.get_path("purelib")])
-    code = "import whesl, sys; from whesl.site import plugin_paths; print(whesl.__file__, whesl.__version__)"
+    code = "import whesl, sys; from whesl.placement.site import plugin_paths"
+    code += "; print(whesl.__file__, whesl.__version__)"
     said = run(
         sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {libraries.split(os.pathsep)!r}; {code}"
     )

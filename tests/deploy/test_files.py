@@ -154,8 +154,8 @@ def served() -> set[str]:
     """The names of all metrics that the product serves, as Prometheus stores them."""
     names: set[str] = set()
     for path in (
-        ROOT / "whesl" / "coordinator" / "metrics.py",
-        ROOT / "whesl" / "site" / "slurm" / "placement_metrics.py",
+        ROOT / "whesl" / "runtime" / "coordinator" / "metrics.py",
+        ROOT / "whesl" / "placement" / "site" / "slurm" / "placement_metrics.py",
     ):
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):

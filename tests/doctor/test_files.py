@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import need_slurm
 from whesl.doctor import home_filesystem
 from whesl.doctor.probe_runner import Finding, State
-from whesl.locking import lock_scope
+from whesl.runtime.locking import lock_scope
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 

@@ -9,7 +9,7 @@ import pytest
 
 from whesl.doctor import login, resource_managers, slurm_settings
 from whesl.doctor.probe_runner import Finding, State
-from whesl.rjms.slurm import records
+from whesl.managers.resource.slurm import slurm_command_output
 
 GOOD = """\
 Configuration data as of 2026-01-01T00:00:00
@@ -24,7 +24,10 @@ ALONE = GOOD.replace("slurmdbd", "none")
 
 
 def told(text: str, **environ: str) -> dict[str, Finding]:
-    return {finding.name: finding for finding in slurm_settings.findings(records.settings(text), environ)}
+    return {
+        finding.name: finding
+        for finding in slurm_settings.findings(slurm_command_output.settings(text), environ)
+    }
 
 
 # Slurm ------------------------------------------------------------------------------------------------

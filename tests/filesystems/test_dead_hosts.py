@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.waiting import HOLD_LIFTED
-from whesl.isolator.task.taskdir import TaskDir
+from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.isolator.bench import Bench, bench
+from tests.runtime.isolator.bench import Bench, bench
 from whesl.testing.faults import FaultError, tmpfs
 
 __all__ = ["bench"]

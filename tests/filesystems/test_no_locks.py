@@ -15,8 +15,8 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.waiting import until
-from whesl.isolator.task.taskdir import TaskDir
-from whesl.journal import Journal
+from whesl.runtime.isolator.task.taskdir import TaskDir
+from whesl.runtime.journal import Journal
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 

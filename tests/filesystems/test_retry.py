@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.isolator.launch.attempt import Attempt
-from whesl.isolator.task import taskdir
-from whesl.isolator.task.taskdir import Result, TaskDir
-from whesl.model import decode_errors, file_retry
+from whesl.files import decode_errors, file_retry
+from whesl.managers.resource import cluster_environment
 from whesl.model.states import TaskState
-from whesl.rjms import cluster_environment
-from whesl.wire.keys import user_keys, write_private
-from whesl.wire.private_directory import HomeError, make_private
+from whesl.runtime.isolator.launch.attempt import Attempt
+from whesl.runtime.isolator.task import taskdir
+from whesl.runtime.isolator.task.taskdir import Result, TaskDir
+from whesl.runtime.wire.keys import user_keys, write_private
+from whesl.runtime.wire.private_directory import HomeError, make_private
 
 LASTING = (errno.ENOENT, errno.EACCES, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EEXIST)
 
@@ -53,7 +53,7 @@ class Failing:
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Failing]:
     pauses: list[float] = []
-    monkeypatch.setattr("whesl.model.file_retry.time.sleep", pauses.append)
+    monkeypatch.setattr("whesl.files.file_retry.time.sleep", pauses.append)
     yield Failing(monkeypatch)
 
 
@@ -91,8 +91,8 @@ def test_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         calls += 1
         raise OSError(errno.ESTALE, "stale")
 
-    monkeypatch.setattr("whesl.model.file_retry.time.sleep", sleep)
-    monkeypatch.setattr("whesl.model.file_retry.time.monotonic", lambda: now)
+    monkeypatch.setattr("whesl.files.file_retry.time.sleep", sleep)
+    monkeypatch.setattr("whesl.files.file_retry.time.monotonic", lambda: now)
     with pytest.raises(OSError, match="stale"):
         file_retry.retried(call, 10.0)
     assert 10.0 <= now < 11.0
@@ -103,7 +103,7 @@ def test_what_could_not_be_seen_is_not_gone(tmp_path: Path) -> None:
     for function in (file_retry.exists, file_retry.content):
         assert not function(tmp_path / "none", 0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("whesl.model.file_retry.retried", lambda _call, _limit=0.0: _refuse())
+        patch.setattr("whesl.files.file_retry.retried", lambda _call, _limit=0.0: _refuse())
         for asked in (
             file_retry.exists,
             file_retry.names,
@@ -177,7 +177,7 @@ def test_an_attempt_that_cannot_be_seen_is_not_started_again(
     file_retry.replace(directory.status(1), b"0".ljust(15) + b"\n")
     found = Attempt.find(directory, 1, "no-such-token")
     assert found is not None and found.exit_code() == 0
-    monkeypatch.setattr("whesl.model.file_retry.retried", lambda call, _limit=0.0: _refuse())
+    monkeypatch.setattr("whesl.files.file_retry.retried", lambda call, _limit=0.0: _refuse())
     with pytest.raises(OSError, match="not now"):
         Attempt.find(directory, 1, "no-such-token")
     with pytest.raises(OSError, match="not now"):

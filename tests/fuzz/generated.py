@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from tests.esl.corpus import specifications
-from whesl.records import coordinator, isolator
-from whesl.wire import messages
+from tests.language.corpus import specifications
+from whesl.runtime.journal.records import coordinator_records, isolator_records
+from whesl.runtime.wire import messages
 
 TEXTS = st.sampled_from(
     ["", "w/a", "w/b", "w", "a", "wf/app", "1", "1.0", "1.1", "c1", "n1", "x", "\u00b2", "nan", "9" * 40]
@@ -100,7 +100,7 @@ def _record_lines(draw: st.DrawFn) -> bytes:
     return b"\n".join(lines)
 
 
-_RECORDS = [*typing.get_args(coordinator.AnyRecord), *typing.get_args(isolator.AnyRecord)]
+_RECORDS = [*typing.get_args(coordinator_records.AnyRecord), *typing.get_args(isolator_records.AnyRecord)]
 STRATEGIES: dict[str, tuple[st.SearchStrategy[bytes], ...]] = {
     "language": (specifications().map(lambda text: text.encode("utf-8", "surrogatepass")),),
     "coordinator": (_message_lines(),),

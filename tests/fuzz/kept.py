@@ -10,33 +10,33 @@ from typing import Any
 
 import msgspec
 
-from tests.coordinator.world import DIAMOND, FULL, RULES, World, raised
 from tests.fuzz.harness import Harness
-from tests.isolator.conftest import exception, make_setup
-from whesl.agents.messages import LinkFile
-from whesl.coordinator import json_views
-from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.core import journal_replay
-from whesl.coordinator.core.changes import apply_record
-from whesl.coordinator.counters import Figures
-from whesl.coordinator.storage import snapshots
-from whesl.coordinator.storage.snapshots import Kept
-from whesl.isolator import resume
-from whesl.isolator.task import taskdir
-from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.journal import Clock, Journal, JournalError, Record, snapshot
-from whesl.journal.database import Anchor
-from whesl.journal.snapshot import Head, SnapshotError
-from whesl.model import decode_errors
+from tests.runtime.coordinator.world import DIAMOND, FULL, RULES, World, raised
+from tests.runtime.isolator.conftest import exception, make_setup
+from whesl.files import decode_errors
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.managers.workflow.submission import bad_nodes_file, once
 from whesl.model import home as places
-from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
-from whesl.records import coordinator as records
 from whesl.report.collection import gather
 from whesl.report.report_builder import summarise
-from whesl.wire.endpoint import read_endpoint
-from whesl.wire.messages import RecoveryRequest
-from whesl.workflows.submit import bad_nodes_file, once
+from whesl.runtime.coordinator import json_views
+from whesl.runtime.coordinator.client.journal_state import known_state
+from whesl.runtime.coordinator.core import journal_replay
+from whesl.runtime.coordinator.core.changes import apply_record
+from whesl.runtime.coordinator.counters import Figures
+from whesl.runtime.coordinator.storage import snapshots
+from whesl.runtime.coordinator.storage.snapshots import Kept
+from whesl.runtime.isolator import resume
+from whesl.runtime.isolator.task import taskdir
+from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.runtime.journal import Clock, Journal, JournalError, Record, snapshot
+from whesl.runtime.journal.database import Anchor
+from whesl.runtime.journal.records import coordinator_records as records
+from whesl.runtime.journal.snapshot import Head, SnapshotError
+from whesl.runtime.node_agent.messages import LinkFile
+from whesl.runtime.wire.endpoint import read_endpoint
+from whesl.runtime.wire.messages import RecoveryRequest
 
 NOW = 1_000_000.0
 _RECORDS = 40

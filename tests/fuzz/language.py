@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from tests.fuzz.harness import Harness
-from whesl import esl
-from whesl.esl.diagnostics import CODES, lines_of, render
-from whesl.esl.spec import Spec
-from whesl.esl.tools import formatting, sentences
-from whesl.model.decode_errors import UNDECODABLE
+from whesl import language as esl
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.language.diagnostics import CODES, lines_of, render
+from whesl.language.spec import Spec
+from whesl.language.tools import formatting, sentences
 
 _WORDS = (
     "DECLARE ENTITY JOB, WMS, SCHEDULER, DEPENDENT_JOB\n",

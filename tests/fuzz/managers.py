@@ -10,22 +10,28 @@ from typing import Any
 import msgspec
 
 from tests.fuzz.harness import Harness, text_of
-from whesl.local.channel import Channel, ChannelClosedError
+from whesl.managers.resource import hostlist
+from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError
+from whesl.managers.resource.flux import bridge_client
+from whesl.managers.resource.flux import flux_command_output as flux_records
+from whesl.managers.resource.flux.allocation import FluxAllocation
+from whesl.managers.resource.launcher_shims.flux_node_swap import idset
+from whesl.managers.resource.slurm import attempt_environment, releases, slurm_command_output, states
+from whesl.managers.resource.slurm.command import failure
 from whesl.model.errors import CouldNotObserveError, WheslError
-from whesl.rjms import hostlist
-from whesl.rjms.flux import bridge_client
-from whesl.rjms.flux import records as flux_records
-from whesl.rjms.flux.allocation import FluxAllocation
-from whesl.rjms.shims.flux_rewriting import idset
-from whesl.rjms.slurm import attempt_environment, records, releases, states
-from whesl.rjms.slurm.command import failure
 
 
 def slurm(data: bytes) -> None:
     """Read whatever squeue, sinfo, sacct and their complaints may be."""
     text = text_of(data)
-    for reader in (records.jobs, records.nodes, records.addresses, records.steps, records.accounted):
-        for given in (text, text.replace("|", records.SEPARATOR)):
+    for reader in (
+        slurm_command_output.jobs,
+        slurm_command_output.nodes,
+        slurm_command_output.addresses,
+        slurm_command_output.steps,
+        slurm_command_output.accounted,
+    ):
+        for given in (text, text.replace("|", slurm_command_output.SEPARATOR)):
             try:
                 reader(given)
             except CouldNotObserveError as error:
@@ -35,7 +41,7 @@ def slurm(data: bytes) -> None:
         states.node_state(line)
         states.reason_text(line)
         releases.release(line)
-        records.token_of(line)
+        slurm_command_output.token_of(line)
     assert isinstance(failure("squeue", 1, text), WheslError)
     variables = dict(line.partition("=")[::2] for line in text.splitlines())
     with contextlib.suppress(CouldNotObserveError):

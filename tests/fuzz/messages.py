@@ -6,26 +6,26 @@ from typing import Any
 
 import msgspec
 
-from tests.coordinator.world import DIAMOND, RULES
 from tests.fuzz.harness import Harness, text_of
-from tests.isolator.conftest import exception, make_setup
-from whesl.agents import messages
-from whesl.coordinator import json_views
-from whesl.coordinator.core import machine as coordinator
-from whesl.coordinator.core.changes import apply_record
-from whesl.coordinator.core.events_and_commands import Arrived
-from whesl.coordinator.core.events_and_commands import Journal as CoordinatorJournal
-from whesl.coordinator.core.events_and_commands import Started as CoordinatorStarted
-from whesl.coordinator.core.state import Settings, State
-from whesl.isolator.core import machine as isolator
-from whesl.isolator.core.events_and_commands import AttemptStarted, CoordinatorMessage, Started
-from whesl.isolator.core.events_and_commands import Journal as IsolatorJournal
-from whesl.model.decode_errors import UNDECODABLE
-from whesl.records import coordinator as records
-from whesl.records import of_coordinator, of_isolator
-from whesl.wire.agent_link import LINK_VERSION, _Codec
-from whesl.wire.delivery import Inbox, Outbox
-from whesl.wire.messages import AnyMessage, Envelope, decode, encode
+from tests.runtime.coordinator.world import DIAMOND, RULES
+from tests.runtime.isolator.conftest import exception, make_setup
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.runtime.coordinator import json_views
+from whesl.runtime.coordinator.core import machine as coordinator
+from whesl.runtime.coordinator.core.changes import apply_record
+from whesl.runtime.coordinator.core.events_and_commands import Arrived
+from whesl.runtime.coordinator.core.events_and_commands import Journal as CoordinatorJournal
+from whesl.runtime.coordinator.core.events_and_commands import Started as CoordinatorStarted
+from whesl.runtime.coordinator.core.state import Settings, State
+from whesl.runtime.isolator.core import machine as isolator
+from whesl.runtime.isolator.core.events_and_commands import AttemptStarted, CoordinatorMessage, Started
+from whesl.runtime.isolator.core.events_and_commands import Journal as IsolatorJournal
+from whesl.runtime.journal.records import coordinator_records as records
+from whesl.runtime.journal.records import of_coordinator, of_isolator
+from whesl.runtime.node_agent import messages
+from whesl.runtime.wire.agent_link import LINK_VERSION, _Codec
+from whesl.runtime.wire.delivery import Inbox, Outbox
+from whesl.runtime.wire.messages import AnyMessage, Envelope, decode, encode
 
 NOW = 1_000_000.0
 _MOST = 64  # messages of one input

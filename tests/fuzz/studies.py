@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz.harness import Harness, text_of
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.batch import script as scripts
+from whesl.managers.workflow.batch.manager import Batch
+from whesl.managers.workflow.maestro import study
+from whesl.managers.workflow.maestro.expand import expand
+from whesl.managers.workflow.maestro.manager import Maestro
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions
+from whesl.managers.workflow.submission import flux_directives, jobspec, once, sbatch_options
 from whesl.model.errors import WheslError
-from whesl.workflows import script_wrapping
-from whesl.workflows.batch import script as scripts
-from whesl.workflows.batch.manager import Batch
-from whesl.workflows.maestro import study
-from whesl.workflows.maestro.expand import expand
-from whesl.workflows.maestro.manager import Maestro
-from whesl.workflows.port import Fluxified, FluxifyOptions
-from whesl.workflows.submit import flux_directives, jobspec, once, sbatch_options
 
 _PLACE = tempfile.TemporaryDirectory(prefix="w")
 _OPTIONS = FluxifyOptions(
@@ -86,7 +86,7 @@ def submission(data: bytes) -> None:
 
 
 def _jobspec(text: str) -> jobspec.Jobspec:
-    from whesl.workflows.submit import flux_command
+    from whesl.managers.workflow.submission import flux_command
 
     return flux_command._decode(text)
 

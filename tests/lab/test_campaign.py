@@ -18,7 +18,7 @@ from tests.alike import alike
 from tests.processes import below, lives
 from tests.waiting import until
 from whesl.cli.lab import campaign_simulators
-from whesl.lab.campaign import plan, store
+from whesl.lab.campaigns import plan, store
 from whesl.model.errors import UsageError
 from whesl.testing.slurmbed import SlurmBed
 

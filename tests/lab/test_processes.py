@@ -15,14 +15,14 @@ import pytest
 
 from tests.processes import below, lives
 from tests.waiting import until
-from whesl.lab import processes
+from whesl.lab.execution import worker_processes
 from whesl.model.errors import WheslError
 
-LAB = Path(processes.__file__).parent
+LAB = Path(worker_processes.__file__).parent
 PROGRAM = """\
 import sys, time
 from pathlib import Path
-from whesl.lab import processes
+from whesl.lab.execution import worker_processes as processes
 
 def wait(number):
     Path(sys.argv[1], str(number)).touch()
@@ -57,7 +57,7 @@ def test_workers_end_with_the_first_process(tmp_path: Path, number: signal.Signa
 def test_a_worker_that_is_killed_is_told_with_what_to_do() -> None:
     with (
         pytest.raises(WheslError, match="a process of the computation was killed") as caught,
-        processes.pool(1, hint="fewer --jobs") as pool,
+        worker_processes.pool(1, hint="fewer --jobs") as pool,
     ):
         pool.submit(os.kill, pool.submit(os.getpid).result(), signal.SIGKILL).result()
     assert caught.value.hint == "fewer --jobs"

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from whesl.files.whole_file import whole, write_text
 from whesl.lab.results import result_writers
 from whesl.lab.results.table_and_figure import Table
 from whesl.model.errors import WheslError
-from whesl.model.files.whole_file import whole, write_text
 
 
 def test_jobs_are_written_with_their_nodes(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ MANAGERS = (
         packages=("cylc-flow==8.5.4",),
         setting="`script` of the root family",
         sees=(r"^1\|make\|1\|1\|0$", r"^1\|use\|1\|1\|0$"),
-        graph="tests/workflows/test_graphs.py",
+        graph="tests/managers/workflow/test_graphs.py",
         remark="The platform needs `install target = localhost` where nodes share the home directory. Cylc's job "
         "script traps signals and tells the scheduler of a failure, so `whesl exec` stands in `script`, inside it.",
     ),
@@ -101,7 +101,7 @@ MANAGERS = (
         debian="coop-computing-tools 9.9",
         setting="the rule's command; `BATCH_OPTIONS` for nodes and `--no-kill`",
         sees=(r"^# COMPLETED",),
-        graph="tests/workflows/test_graphs.py",
+        graph="tests/managers/workflow/test_graphs.py",
     ),
     Manager(
         name="AiiDA",
@@ -161,21 +161,25 @@ MANAGERS = (
 )
 ELSEWHERE = (
     Elsewhere(
-        "Maestro", "maestrowf 1.2.1", GRAPH, "none: `whesl run study.yaml`", "tests/workflows/test_run.py"
+        "Maestro",
+        "maestrowf 1.2.1",
+        GRAPH,
+        "none: `whesl run study.yaml`",
+        "tests/managers/workflow/test_run.py",
     ),
     Elsewhere(
         "Snakemake",
         "snakemake 9.27.1, executor plugins for Slurm and Flux",
         EXEC,
         "`shell:` of the rule ([recipe](workflows.md#snakemake-on-slurm))",
-        "tests/workflows/test_managers_slurm.py",
+        "tests/managers/workflow/test_managers_slurm.py",
     ),
     Elsewhere(
         "Parsl",
         "parsl 2026.10.26",
         EXEC,
         "the command of the `bash_app` ([recipe](workflows.md#parsl))",
-        "tests/workflows/test_managers_slurm.py",
+        "tests/managers/workflow/test_managers_slurm.py",
     ),
 )
 UNTRIED = (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.model import toml
+from whesl.files import toml
 from whesl.model.errors import UsageError
 
 

@@ -15,7 +15,7 @@ from tests.neutrality.judging import verdict
 from tests.neutrality.known import KNOWN
 from tests.neutrality.records import CONTROL, WAYS, Case, Way
 from tests.neutrality.running import run_all, twins
-from whesl.workflows.wrapping_changes import page
+from whesl.managers.workflow.wrapping_changes import page
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from tests.neutrality.records import Difference, Outcome
-from whesl.workflows.wrapping_changes import CHANGES
+from whesl.managers.workflow.wrapping_changes import CHANGES
 
 # Seconds by which a signal may come later than in the plain job, as on a busy machine.
 LATE = 15.0

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from tests.neutrality.records import Outcome
-from whesl.rjms.hostlist import expand
+from whesl.managers.resource.hostlist import expand
 
 # Fields of ``scontrol show job``: ids, times, and what says only when somebody looked.
 IGNORED = frozenset(

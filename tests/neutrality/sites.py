@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tests.neutrality.observing import fields
-from whesl.local import daemons
-from whesl.local.cluster_directory import Cluster
-from whesl.local.store import Store
+from whesl.managers.resource.embedded import daemons
+from whesl.managers.resource.embedded.cluster_directory import Cluster
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, JobSpec, Partition, Settings
+from whesl.managers.resource.embedded.store import Store
 from whesl.model.states import JobState
-from whesl.scheduling.records import Job, JobSpec, Partition, Settings
 from whesl.testing.fluxbed import FluxBed
 from whesl.testing.install_slurm import install
 from whesl.testing.slurmbed import SlurmBed

@@ -14,8 +14,8 @@ from tests.neutrality.composing import RULES, features_of, fits, job_of
 from tests.neutrality.observing import Places, fields, labels, outcome
 from tests.neutrality.records import WAYS, Act, Case, Outcome, When
 from tests.neutrality.running import PLAIN
-from whesl import esl
-from whesl.workflows.wrapping_changes import CHANGES, concerning, page
+from whesl import language
+from whesl.managers.workflow.wrapping_changes import CHANGES, concerning, page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "what-wrapping-changes.md"
 
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_combinations() -> None:
 
 def test_the_rules_that_never_match_are_rules() -> None:
     for text in RULES.values():
-        assert esl.parse(text.encode(), "rules.esl", None).ok
+        assert language.parse(text.encode(), "rules.esl", None).ok
 
 
 def test_a_smaller_case_lacks_one_feature() -> None:

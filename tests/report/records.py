@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from tests.journals import happening, of_daemon, of_task
-from whesl.journal.store import Journal
 from whesl.model.evidence import Evidence, Raised
 from whesl.model.workflow import Task, Workflow
-from whesl.records.plan_step import PlanStep
 from whesl.report.collection import Gathered
-from whesl.report.records import Report
+from whesl.report.report_records import Report
+from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.journal.store import Journal
 
 Records = list[tuple[str, float, dict[str, Any]]]  # kind, time, data
 

@@ -13,12 +13,12 @@ from click.testing import CliRunner, Result
 
 from tests.journals import of_task
 from whesl.cli.inspect.report import report as command
-from whesl.isolator.launch import setup_json
-from whesl.journal.store import Journal
 from whesl.model.workflow import Task, Workflow
 from whesl.report.directories import task_directories
 from whesl.report.exec_groups import Wanted, grouped
-from whesl.report.records import ALONE, Group
+from whesl.report.report_records import ALONE, Group
+from whesl.runtime.isolator.launch import setup_json
+from whesl.runtime.journal.store import Journal
 
 DAY = 86400.0
 NOON = time.mktime((2026, 11, 20, 12, 0, 0, 0, 0, -1))

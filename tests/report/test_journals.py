@@ -18,11 +18,11 @@ from tests.report.records import (
     told,
 )
 from whesl.cli.inspect.report import report as command
-from whesl.journal.store import Journal
-from whesl.records.isolator import Finished
 from whesl.report.collection import gather
 from whesl.report.live_records import Feed
 from whesl.report.report_builder import summarise
+from whesl.runtime.journal.records.isolator_records import Finished
+from whesl.runtime.journal.store import Journal
 
 
 def test_a_record_that_is_not_understood_is_named_and_the_others_tell_their_story(tmp_path: Path) -> None:

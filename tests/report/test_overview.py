@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.esl.test_command import call
+from tests.language.test_command import call
 from tests.report.records import home
 from whesl.model.evidence import Advice, Cause, CauseClass
 from whesl.report import overview_forms
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.overview import overview
-from whesl.report.records import Assumptions, Report, Run, TaskRow, Totals
+from whesl.report.report_records import Assumptions, Report, Run, TaskRow, Totals
 
 DAY = 86400.0
 HOST = Cause(

@@ -26,13 +26,13 @@ from tests.report.records import (
 from tests.report.story import told as told_story
 from whesl.model.evidence import Evidence, explain
 from whesl.model.workflow import Task, Workflow
-from whesl.records import isolator
 from whesl.report import progress_lines_and_table, text_report
 from whesl.report.collection import Gathered, Happening
 from whesl.report.exception_row import intended, noted
 from whesl.report.page import html
-from whesl.report.records import Report
 from whesl.report.report_builder import summarise
+from whesl.report.report_records import Report
+from whesl.runtime.journal.records import isolator_records
 
 
 def test_a_recovery_and_what_it_was_worth() -> None:
@@ -443,7 +443,7 @@ def test_what_still_names_a_replaced_node_is_told_once() -> None:
     result = summarise(told([*RECOVERED[:3], *again]))
     (line,) = text_report.node_lines(result)
     assert "HEAD=n1" in line
-    launched = isolator.Launched(attempt=2, pid=1, started=1, outdated=("HEAD=n1",))
+    launched = isolator_records.Launched(attempt=2, pid=1, started=1, outdated=("HEAD=n1",))
     said = progress_lines_and_table.line(Happening(task="wf/a", time=0.0, record=launched))
     assert said is not None
     assert "runs again (attempt 2); a node was replaced" in said

@@ -76,7 +76,7 @@ def test_7_coordinator_killed_in_a_workflow_level_recovery(bed: Bed, tmp_path: P
     bed.wait(lambda: (tmp_path / "study-one.ran").exists(), "the first attempt")
     (tmp_path / "go").touch()
     bed.wait(lambda: (tmp_path / "in-handler").exists(), "the coordinator's own step")
-    for coordinator in bed.processes("whesl.coordinator"):
+    for coordinator in bed.processes("whesl.runtime.coordinator"):
         send(coordinator, signal.SIGKILL)
     (tmp_path / "killed").touch()
     assert bed.whesl("coordinator", "start").returncode == 0
@@ -99,7 +99,7 @@ def test_8_isolator_killed_and_the_exception_printed_in_the_gap(bed: Bed, tmp_pa
     study = patient(tmp_path / "study.yaml", "one")
     process = bed.begin(study, rules(tmp_path / "rules.esl", GLITCH.format(level="JOB_LEVEL")))
     bed.wait(lambda: (tmp_path / "study-one.ran").exists(), "the first attempt")
-    isolators = bed.processes("whesl.isolator")
+    isolators = bed.processes("whesl.runtime.isolator")
     assert isolators
     # Stopped first, so that the line is surely printed while nobody watches.
     for isolator in isolators:
@@ -131,7 +131,7 @@ def test_10_two_workflows_under_one_coordinator(bed: Bed, tmp_path: Path) -> Non
         for name in ("one", "two"):
             assert (tmp_path / f"{study.stem}-{name}.ran").read_text() == "0\n1\n"
     assert runs[0].workflow != runs[1].workflow
-    assert len(bed.processes("whesl.coordinator")) == 1
+    assert len(bed.processes("whesl.runtime.coordinator")) == 1
     jobs = bed.jobs()
     assert len(jobs) == 4
     assert {job["JobState"] for job in jobs} == {"COMPLETED"}

@@ -14,7 +14,7 @@ import pytest
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import step, write
 from tests.waiting import until
-from whesl import esl
+from whesl import language
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "licences"
 PATIENCE = 60.0
@@ -117,5 +117,5 @@ def test_a_handler_that_cannot_help_ends_in_else(bed: Bed, tmp_path: Path) -> No
 
 
 def test_the_example_is_right() -> None:
-    result = esl.parse((EXAMPLE / "rules.esl").read_bytes(), str(EXAMPLE / "rules.esl"))
+    result = language.parse((EXAMPLE / "rules.esl").read_bytes(), str(EXAMPLE / "rules.esl"))
     assert result.diagnostics == () and result.spec is not None

@@ -33,7 +33,9 @@ EXCEPTION RECOVERY STEP NODELOST JOB NODE.REPLACE
 @contextlib.contextmanager
 def deaf(bed: Bed) -> Iterator[None]:
     """Stop the coordinator: no isolator is heard meanwhile."""
-    stopped: list[psutil.Process] = bed.wait(lambda: bed.processes("whesl.coordinator"), "the coordinator")
+    stopped: list[psutil.Process] = bed.wait(
+        lambda: bed.processes("whesl.runtime.coordinator"), "the coordinator"
+    )
     for process in stopped:
         send(process, signal.SIGSTOP)
     try:
@@ -47,7 +49,7 @@ def lose_before_it_is_heard(bed: Bed, job: str) -> str:
     """Let a held job start, and crash its script's node once an isolator is there and was not heard."""
     with deaf(bed):
         assert bed.call("scontrol", "release", job).returncode == 0
-        bed.wait(lambda: bed.processes("whesl.isolator"), "an isolator")
+        bed.wait(lambda: bed.processes("whesl.runtime.isolator"), "an isolator")
         record = bed.jobs()[-1]
         host = record["BatchHost"]
         bed.crash(host)
@@ -56,7 +58,7 @@ def lose_before_it_is_heard(bed: Bed, job: str) -> str:
         for state in ("DRAIN", "DOWN"):
             down = bed.call("scontrol", "update", f"NodeName={host}", f"State={state}", "Reason=crashed")
             assert down.returncode == 0, down.stderr
-        bed.wait(lambda: not bed.processes("whesl.isolator"), "the end of the isolator")
+        bed.wait(lambda: not bed.processes("whesl.runtime.isolator"), "the end of the isolator")
     return host
 
 

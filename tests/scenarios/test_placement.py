@@ -11,8 +11,8 @@ import pytest
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules, step, write
 from tests.scenarios.test_nodes import NODE_LOST, rank_nodes
-from whesl.site.publish import risk_table
-from whesl.site.publish.risk_table import NodeRisk, Table
+from whesl.placement.site.publish import risk_table
+from whesl.placement.site.publish.risk_table import NodeRisk, Table
 
 SOLVER = "$(LAUNCHER) $(PYTHON) $(PROGRAMS)/solver.py --cycles 80 --checkpoint 10 --pace 0.03"
 

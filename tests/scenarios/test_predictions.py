@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.ckpt import asking
+from tests.checkpoints import asking
 from tests.cli.placement.test_deliver import CHAINS
 from tests.scenarios.bed import Bed
 from tests.scenarios.studies import rules, step, write
-from whesl.ckpt import manifest
+from whesl.checkpoints import manifest
 
 DYING = """\
 DECLARE EXCEPTION DYING JOB_LEVEL JOB [solve] LIMIT 2
 EXCEPTION DETECTION DYING PREDICTED WITHIN 600 CONFIDENCE 0.5
 EXCEPTION RECOVERY STEP DYING JOB NODE.REPLACE BEFORE FAILURE
 """
-RANKS = Path(__file__).resolve().parents[1] / "ckpt" / "ranks.py"
+RANKS = Path(__file__).resolve().parents[1] / "checkpoints" / "ranks.py"
 NODES, EACH = 2, 2
 
 

@@ -107,13 +107,13 @@ def test_coordinator_and_isolators_are_killed_on_the_way(bed: Bed, tmp_path: Pat
     assert several.returncode == 1 and "2 tasks have the exception SHAKEN" in several.stderr
     for number, task in enumerate(("one", "two")):
         # The isolators are away while it is told, the coordinator is killed before they have it.
-        for isolator in bed.processes("whesl.isolator"):
+        for isolator in bed.processes("whesl.runtime.isolator"):
             send(isolator, signal.SIGSTOP)
         done = bed.whesl("raise", "SHAKEN", "--task", task, "--id", f"r{number}")
         assert done.returncode == 0, done.stderr
-        for coordinator in bed.processes("whesl.coordinator"):
+        for coordinator in bed.processes("whesl.runtime.coordinator"):
             send(coordinator, signal.SIGKILL)
-        for isolator in bed.processes("whesl.isolator"):
+        for isolator in bed.processes("whesl.runtime.isolator"):
             send(isolator, signal.SIGKILL)
         again = bed.whesl("raise", "SHAKEN", "--task", task, "--id", f"r{number}", "--wait")
         assert again.returncode == 0, again.stderr

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from tests import waiting
-from tests.isolator.bench import CRASH, HEAD
+from tests.runtime.isolator.bench import CRASH, HEAD
 from tests.security.stranger import (
     STRANGER,
     everything,
@@ -26,9 +26,9 @@ from tests.security.stranger import (
 )
 from whesl.doctor import host_and_home
 from whesl.doctor.probe_runner import State
-from whesl.wire.endpoint import read_endpoint
-from whesl.wire.keys import user_keys
-from whesl.wire.private_directory import HomeError
+from whesl.runtime.wire.endpoint import read_endpoint
+from whesl.runtime.wire.keys import user_keys
+from whesl.runtime.wire.private_directory import HomeError
 
 # One run is looked at while it goes on, and then after its end.
 pytestmark = pytest.mark.random_order(disabled=True)

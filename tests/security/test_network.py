@@ -18,17 +18,17 @@ import zmq
 
 from tests import waiting
 from tests.security.stranger import STRANGER, crowd, needs_root, open_place, result_of, run_as, start_as
-from whesl.coordinator.client import start
-from whesl.journal import Journal
-from whesl.local.channel import Channel, ChannelClosedError, Directory
+from whesl.managers.resource.embedded.channel import Channel, ChannelClosedError, Directory
 from whesl.model.errors import TransientError
-from whesl.wire import curve_sockets
-from whesl.wire.agent_link import LinkClient, LinkServer
-from whesl.wire.client import request
-from whesl.wire.curve_sockets import ClientSocket
-from whesl.wire.endpoint import Endpoint, read_endpoint, write_endpoint
-from whesl.wire.keys import KeyPair, LinkKeys, user_keys
-from whesl.wire.messages import WIRE_VERSION, Command, Envelope, Query, encode
+from whesl.runtime.coordinator.client import start
+from whesl.runtime.journal import Journal
+from whesl.runtime.wire import curve_sockets
+from whesl.runtime.wire.agent_link import LinkClient, LinkServer
+from whesl.runtime.wire.client import request
+from whesl.runtime.wire.curve_sockets import ClientSocket
+from whesl.runtime.wire.endpoint import Endpoint, read_endpoint, write_endpoint
+from whesl.runtime.wire.keys import KeyPair, LinkKeys, user_keys
+from whesl.runtime.wire.messages import WIRE_VERSION, Command, Envelope, Query, encode
 
 PATIENCE = 60.0
 CROWD = 400  # connections of a stranger at once

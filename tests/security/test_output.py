@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolator.bench import HEAD
-from whesl.coordinator.client.start import ensure_running
+from tests.runtime.isolator.bench import HEAD
+from whesl.runtime.coordinator.client.start import ensure_running
 
 WHESL = [sys.executable, "-m", "whesl"]
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[31m<script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x9b31m\x08"

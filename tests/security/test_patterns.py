@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolator.bench import HEAD
-from whesl.detect.matcher import compile_patterns
-from whesl.esl.detections.base import Pattern
-from whesl.esl.language.pattern_checks import PatternCheck
+from tests.runtime.isolator.bench import HEAD
+from whesl.language.compiler.pattern_checks import PatternCheck
+from whesl.language.detections.base import Pattern
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.evidence import Evidence
-from whesl.operations.suspect_node import WORDINGS, Suspect, expand, find_suspect
+from whesl.runtime.detect.matcher import compile_patterns
+from whesl.runtime.operations.suspect_node import WORDINGS, Suspect, expand, find_suspect
 
 MEMORY = 1 << 30  # bytes of address space that may be added
 NASTY = {

@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 
 from tests.alike import alike
-from tests.isolator.bench import HEAD
-from tests.operations.trees import Bed, contents
+from tests.runtime.isolator.bench import HEAD
+from tests.runtime.operations.trees import Bed, contents
 from tests.security.stranger import STRANGER, VICTIM, needs_root, open_place, result_of, run_as, start_as
-from whesl.isolator.observe import attempt_output_destination
-from whesl.model.files.untrusted_path import planted
+from whesl.files.untrusted_path import planted
 from whesl.model.pathmap import PathMap, PathRule
-from whesl.operations.plan import RecoveryError
-from whesl.operations.relocation.link_dependent_inputs import prepare_dependent
+from whesl.runtime.isolator.observe import attempt_output_destination
+from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.relocation.link_dependent_inputs import prepare_dependent
 
 pytestmark = needs_root
 SECRET = b"the victim's own\n"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.agents.fencing.fence_confirmation import Fence
-from whesl.agents.liveness import GRACE, Silence
-from whesl.esl.detections.node import NodeDetection
-from whesl.isolator.core.events_and_commands import (
+from whesl.language.detections.node import NodeDetection
+from whesl.model.evidence import Detected, Evidence
+from whesl.model.states import NodeState
+from whesl.runtime.isolator.core.events_and_commands import (
     KillAttempt,
     KillConfirmed,
     KillUnconfirmed,
     NodeSeen,
     Stopped,
 )
-from whesl.model.evidence import Detected, Evidence
-from whesl.model.states import NodeState
+from whesl.runtime.isolator.nodes.fence_confirmation import Fence
+from whesl.runtime.isolator.nodes.liveness import GRACE, Silence
 
 if TYPE_CHECKING:
     from tests.simulation.isolator import Isolator

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from whesl.isolator.core.events_and_commands import ClaimNodes, NodesClaimed, StepDone
+from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, NodesClaimed, StepDone
 
 
 class Account:
-    """Who uses which node; what ``whesl.agents.node_claims`` keeps in files.
+    """Who uses which node; what ``whesl.runtime.isolator.nodes.node_claims`` keeps in files.
 
     Args:
         nodes: the allocation's.

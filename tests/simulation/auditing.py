@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from tests.simulation.world import InvariantError
-from whesl.coordinator.core.state import State
 from whesl.model.evidence import Raised
+from whesl.runtime.coordinator.core.state import State
 
 Data = dict[str, Any]
 _RECOVERED = "recovered is what went on"

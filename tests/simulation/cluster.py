@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import Host, InvariantError, World
+from whesl.managers.resource.port import JobRecord, NodeRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState
-from whesl.rjms.port import JobRecord, NodeRecord
 from whesl.testing.world import CoordinatorsScheduler
 
 if TYPE_CHECKING:

@@ -16,8 +16,14 @@ from tests.simulation.scenario import struck
 from tests.simulation.snapshots import Shelf, replayed
 from tests.simulation.timing import Hearing
 from tests.simulation.world import InvariantError
-from whesl.coordinator.client import offline_welcome
-from whesl.coordinator.core.events_and_commands import (
+from whesl.language.spec import RecoveryStep
+from whesl.managers.resource.port import Scheduler
+from whesl.model.configuration_changes import Configuration
+from whesl.model.errors import RefusedError, TransientError
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Workflow
+from whesl.runtime.coordinator.client import offline_welcome
+from whesl.runtime.coordinator.core.events_and_commands import (
     Arrived,
     Command,
     Event,
@@ -27,20 +33,14 @@ from whesl.coordinator.core.events_and_commands import (
     Tell,
     Tick,
 )
-from whesl.coordinator.core.machine import events_of, recorded_step
-from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
-from whesl.coordinator.core.state import Settings, State
-from whesl.coordinator.effects.blocking_call_workers import Call, answer
-from whesl.esl.spec import RecoveryStep
-from whesl.journal import Clock
-from whesl.model.configuration_changes import Configuration
-from whesl.model.errors import RefusedError, TransientError
-from whesl.model.evidence import Raised
-from whesl.model.workflow import Workflow
-from whesl.records.coordinator import AnyRecord
-from whesl.rjms.port import Scheduler
+from whesl.runtime.coordinator.core.machine import events_of, recorded_step
+from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
+from whesl.runtime.coordinator.core.state import Settings, State
+from whesl.runtime.coordinator.effects.blocking_call_workers import Call, answer
+from whesl.runtime.journal import Clock
+from whesl.runtime.journal.records.coordinator_records import AnyRecord
+from whesl.runtime.wire.messages import Escalate, Register, Welcome, decode
 from whesl.testing.world import MemoryJournal
-from whesl.wire.messages import Escalate, Register, Welcome, decode
 
 if TYPE_CHECKING:
     from tests.simulation.system import System

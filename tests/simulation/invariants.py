@@ -8,11 +8,11 @@ from tests.simulation.auditing import CoordinatorAudit, TaskAudit
 from tests.simulation.rulebook import OLD
 from tests.simulation.timing import BackOffs
 from tests.simulation.world import InvariantError
-from whesl.coordinator.core.events_and_commands import RunStep as CoordinatorStep
-from whesl.isolator.core.events_and_commands import RunStep, StartAttempt
-from whesl.isolator.core.state import State
 from whesl.model.states import JobState, TaskState
-from whesl.wire.messages import Escalate, RecoveryDone
+from whesl.runtime.coordinator.core.events_and_commands import RunStep as CoordinatorStep
+from whesl.runtime.isolator.core.events_and_commands import RunStep, StartAttempt
+from whesl.runtime.isolator.core.state import State
+from whesl.runtime.wire.messages import Escalate, RecoveryDone
 
 if TYPE_CHECKING:
     from tests.simulation.coordinator import Coordinator

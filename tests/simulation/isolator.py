@@ -13,8 +13,10 @@ from tests.simulation.programs import KILLED, Run
 from tests.simulation.scenario import struck
 from tests.simulation.stepping import carry_out
 from tests.simulation.world import Host, InvariantError
-from whesl.isolator.core import machine
-from whesl.isolator.core.events_and_commands import (
+from whesl.model.evidence import Evidence, LastLines
+from whesl.model.states import NodeState, TaskState
+from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core.events_and_commands import (
     AdoptAttempt,
     AskCheckpoint,
     AttemptExited,
@@ -47,14 +49,20 @@ from whesl.isolator.core.events_and_commands import (
     StepDone,
     Tick,
 )
-from whesl.isolator.core.state import Phase, State
-from whesl.isolator.core.task_setup import Setup
-from whesl.journal import Clock
-from whesl.model.evidence import Evidence, LastLines
-from whesl.model.states import NodeState, TaskState
-from whesl.records.isolator import RESOURCE_MANAGER, AnyRecord, Node
-from whesl.wire.messages import AnyMessage, Control, Escalate, RecoveryRequest, Report, Welcome, encode
-from whesl.wire.spool import worth_leaving
+from whesl.runtime.isolator.core.state import Phase, State
+from whesl.runtime.isolator.core.task_setup import Setup
+from whesl.runtime.journal import Clock
+from whesl.runtime.journal.records.isolator_records import RESOURCE_MANAGER, AnyRecord, Node
+from whesl.runtime.wire.messages import (
+    AnyMessage,
+    Control,
+    Escalate,
+    RecoveryRequest,
+    Report,
+    Welcome,
+    encode,
+)
+from whesl.runtime.wire.spool import worth_leaving
 
 if TYPE_CHECKING:
     from tests.simulation.scenario import Crash

@@ -12,40 +12,40 @@ import msgspec
 from tests.simulation import coordinator as sim_coordinator
 from tests.simulation import isolator as sim_isolator
 from tests.simulation.coordinator import Place
-from whesl.agents.fencing.fence_confirmation import Fence
-from whesl.agents.lease import lead
-from whesl.agents.liveness import Silence
-from whesl.coordinator.core import contested_claims, dependents_and_names, registration_and_ownership
-from whesl.coordinator.core import machine as coordinator_core
-from whesl.coordinator.core.changes import apply_record as coordinator_changes
-from whesl.coordinator.core.events_and_commands import Requeue
-from whesl.coordinator.core.persistent_map import Map
-from whesl.coordinator.core.recovery import (
+from whesl.model.outcomes import ToldBy
+from whesl.model.states import TaskState
+from whesl.runtime.coordinator.core import contested_claims, dependents_and_names, registration_and_ownership
+from whesl.runtime.coordinator.core import machine as coordinator_core
+from whesl.runtime.coordinator.core.changes import apply_record as coordinator_changes
+from whesl.runtime.coordinator.core.events_and_commands import Requeue
+from whesl.runtime.coordinator.core.persistent_map import Map
+from whesl.runtime.coordinator.core.recovery import (
     dependent_reconfiguration,
     requeue_and_silent_tasks,
     terminated_with_job,
 )
-from whesl.coordinator.core.recovery import recovery_sequence as coordinator_recovery
-from whesl.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
-from whesl.coordinator.core.state import TaskEntry
-from whesl.coordinator.effects import recovery_steps
-from whesl.coordinator.storage import snapshots as coordinator_snapshots
-from whesl.isolator.core import changes as isolator_changes
-from whesl.isolator.core import lost_nodes
-from whesl.isolator.core import machine as isolator_core
-from whesl.isolator.core import state as isolator_state
-from whesl.isolator.core.events_and_commands import AttemptExited, Journal, RunStep, Signalled
-from whesl.isolator.core.recovery import escalation_to_coordinator as isolator_escalation
-from whesl.isolator.core.recovery import node_selection
-from whesl.isolator.core.recovery import recovery_confirmation as isolator_recovered
-from whesl.isolator.core.recovery import recovery_sequence as isolator_recovery
-from whesl.journal import Clock
-from whesl.model.outcomes import ToldBy
-from whesl.model.states import TaskState
-from whesl.operations.recovery_limits import Budget
-from whesl.records import isolator as records
-from whesl.wire.delivery import Outbox
-from whesl.wire.messages import Escalate, RecoveryDone, RecoveryRequest, Welcome
+from whesl.runtime.coordinator.core.recovery import workflow_recovery_sequence as coordinator_recovery
+from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
+from whesl.runtime.coordinator.core.state import TaskEntry
+from whesl.runtime.coordinator.effects import workflow_recovery_steps
+from whesl.runtime.coordinator.storage import snapshots as coordinator_snapshots
+from whesl.runtime.isolator.core import changes as isolator_changes
+from whesl.runtime.isolator.core import lost_nodes
+from whesl.runtime.isolator.core import machine as isolator_core
+from whesl.runtime.isolator.core import state as isolator_state
+from whesl.runtime.isolator.core.events_and_commands import AttemptExited, Journal, RunStep, Signalled
+from whesl.runtime.isolator.core.recovery import escalation_to_coordinator as isolator_escalation
+from whesl.runtime.isolator.core.recovery import node_selection
+from whesl.runtime.isolator.core.recovery import recovery_confirmation as isolator_recovered
+from whesl.runtime.isolator.core.recovery import task_recovery_sequence as isolator_recovery
+from whesl.runtime.isolator.nodes.fence_confirmation import Fence
+from whesl.runtime.isolator.nodes.liveness import Silence
+from whesl.runtime.journal import Clock
+from whesl.runtime.journal.records import isolator_records as records
+from whesl.runtime.node_agent.lease import lead
+from whesl.runtime.operations.recovery_limits import Budget
+from whesl.runtime.wire.delivery import Outbox
+from whesl.runtime.wire.messages import Escalate, RecoveryDone, RecoveryRequest, Welcome
 
 Mutation = Callable[[], Any]
 
@@ -98,12 +98,12 @@ def lost_acknowledgement_accepted() -> Any:
 
 def restarts_not_compared() -> Any:
     """A requeue is not told from the one that was carried out without an answer."""
-    real = recovery_steps.ORDERS[Requeue]
+    real = workflow_recovery_steps.ORDERS[Requeue]
 
     def requeue(scheduler: Any, command: Any) -> Any:
         return real(scheduler, msgspec.structs.replace(command, restarts=1_000_000))
 
-    return patch.dict(recovery_steps.ORDERS, {Requeue: requeue})
+    return patch.dict(workflow_recovery_steps.ORDERS, {Requeue: requeue})
 
 
 def forgotten_batch_hosts_believed() -> Any:

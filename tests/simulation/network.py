@@ -1,6 +1,6 @@
 """Both ends of the wire around the real delivery, and a network that loses, repeats, delays and reorders.
 
-The ends do what ``whesl.wire.client`` and ``whesl.wire.server`` do with their sockets.
+The ends do what ``whesl.runtime.wire.client`` and ``whesl.runtime.wire.server`` do with their sockets.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.simulation.world import World
-from whesl.wire.client import CONTACT_LIMIT
-from whesl.wire.delivery import Inbox, Outbox
-from whesl.wire.messages import (
+from whesl.runtime.wire.client import CONTACT_LIMIT
+from whesl.runtime.wire.delivery import Inbox, Outbox
+from whesl.runtime.wire.messages import (
     WIRE_VERSION,
     Ack,
     AnyMessage,

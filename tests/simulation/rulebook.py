@@ -6,13 +6,13 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from whesl.esl.detections.base import Pattern, Source, Span, Stream
-from whesl.esl.detections.external_and_counted import CountDetection, PredictedDetection
-from whesl.esl.detections.kinds import Detection
-from whesl.esl.detections.log import LogDetection
-from whesl.esl.detections.node import NodeCondition, NodeDetection
-from whesl.esl.detections.timers import HangDetection
-from whesl.esl.spec import (
+from whesl.language.detections.base import Pattern, Source, Span, Stream
+from whesl.language.detections.external_and_counted import CountDetection, PredictedDetection
+from whesl.language.detections.kinds import Detection
+from whesl.language.detections.log import LogDetection
+from whesl.language.detections.node import NodeCondition, NodeDetection
+from whesl.language.detections.timers import HangDetection
+from whesl.language.spec import (
     Entity,
     ExceptionSpec,
     Level,

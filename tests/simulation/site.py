@@ -13,13 +13,13 @@ from tests.simulation.network import Network
 from tests.simulation.programs import Run
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import InvariantError, World
-from whesl.agents.lease import lead
-from whesl.isolator.core.state import Phase
-from whesl.isolator.core.task_setup import Setup, split
-from whesl.isolator.launch.stale_lock import HANDOVER
 from whesl.model.workflow import Task
+from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.isolator.core.task_setup import Setup, split
+from whesl.runtime.isolator.launch.stale_lock import HANDOVER
+from whesl.runtime.node_agent.lease import lead
+from whesl.runtime.wire.messages import AnyMessage
 from whesl.testing.world import MemoryJournal
-from whesl.wire.messages import AnyMessage
 
 if TYPE_CHECKING:
     from tests.simulation.system import System

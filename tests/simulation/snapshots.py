@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from tests.journals import of_daemons, rebuild
 from tests.simulation.world import InvariantError
-from whesl.coordinator.core.journal_replay import Replay
-from whesl.coordinator.core.state import Settings, State
-from whesl.coordinator.storage import snapshots
-from whesl.coordinator.storage.snapshots import Kept, Reader
-from whesl.journal.snapshot import Piece, SnapshotError
+from whesl.runtime.coordinator.core.journal_replay import Replay
+from whesl.runtime.coordinator.core.state import Settings, State
+from whesl.runtime.coordinator.storage import snapshots
+from whesl.runtime.coordinator.storage.snapshots import Kept, Reader
+from whesl.runtime.journal.snapshot import Piece, SnapshotError
 
 if TYPE_CHECKING:
     from tests.simulation.coordinator import Coordinator

@@ -16,8 +16,15 @@ from tests.simulation.world import InvariantError, World
 from whesl.model.evidence import PredictedFailure
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
+from whesl.runtime.wire.messages import (
+    AnyMessage,
+    Command,
+    PredictFailure,
+    RaiseException,
+    RegisterWorkflow,
+    Reply,
+)
 from whesl.testing.world import START
-from whesl.wire.messages import AnyMessage, Command, PredictFailure, RaiseException, RegisterWorkflow, Reply
 
 LOOK = 5.0
 REPLY_LIMIT = 30.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.simulation.world import InvariantError, World
-from whesl.coordinator.core.state import Settings
+from whesl.runtime.coordinator.core.state import Settings
 
 # The most that a clock is slewed by, twice, and a moment.
 PACE, MOMENT = 1e-3, 0.01

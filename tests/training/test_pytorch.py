@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.isolator.bench import Bench, bench
+from tests.runtime.isolator.bench import Bench, bench
 from tests.training.bed import EVERY, EXAMPLE, Training, need_torch, training
 from whesl.testing.free_ports import free_ports
 

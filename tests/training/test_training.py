@@ -9,7 +9,7 @@ import socket
 import sys
 from pathlib import Path
 
-from tests.isolator.bench import Bench, bench, until
+from tests.runtime.isolator.bench import Bench, bench, until
 from tests.training.bed import EXAMPLE
 from whesl.testing.free_ports import free_ports
 

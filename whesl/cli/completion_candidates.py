@@ -17,7 +17,7 @@ from whesl.model.states import TaskState
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from whesl.coordinator.core.state import State, TaskEntry
+    from whesl.runtime.coordinator.core.state import State, TaskEntry
 
 # More candidates than these are no help, and slow in some shells.
 _MOST = 200
@@ -71,7 +71,7 @@ def bad_nodes(_context: click.Context, _parameter: click.Parameter, incomplete: 
 
 def exceptions(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the exceptions of running tasks' rules that begin so."""
-    from whesl.coordinator.core.raising import declared
+    from whesl.runtime.coordinator.core.raising import declared
 
     try:
         state = _state()
@@ -94,7 +94,7 @@ def jobs(_context: click.Context, _parameter: click.Parameter, incomplete: str) 
 
 def schedulers(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Return the schedulers that come with the project and begin so."""
-    from whesl.rjms import SCHEDULERS
+    from whesl.managers.resource import SCHEDULERS
 
     return _beginning(SCHEDULERS, incomplete)
 
@@ -148,8 +148,8 @@ def _known() -> Mapping[str, TaskEntry]:
 
 
 def _state() -> State:
-    from whesl.coordinator.client.journal_state import known_state
-    from whesl.wire import keys
+    from whesl.runtime.coordinator.client.journal_state import known_state
+    from whesl.runtime.wire import keys
 
     return known_state(keys.home()).state
 

@@ -149,7 +149,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     except OSError as error:
         # A full disk behind standard output, a directory that may not be read: a reason, not a defect.
         from whesl.cli import broken_pipe
-        from whesl.wire.private_directory import explained
+        from whesl.runtime.wire.private_directory import explained
 
         click.echo(f"whesl: {explained(error)}", err=True)
         broken_pipe.settle()

@@ -22,7 +22,7 @@ class _Rules(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the file that is meant."""
-        from whesl.esl import shipped_policy
+        from whesl.language import shipped_policy
 
         return super().convert(shipped_policy.place(str(value)), param, ctx)
 
@@ -66,7 +66,7 @@ def node_list(text: str, where: str) -> tuple[str, ...]:
         text: the list.
         where: what it was given for, for the message.
     """
-    from whesl.rjms.hostlist import expand
+    from whesl.managers.resource.hostlist import expand
 
     try:
         return expand(text)

@@ -17,11 +17,11 @@ from urllib.parse import unquote
 
 import msgspec
 
-from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.locking import takeover_lock
-from whesl.locking.takeover_lock import HeldError
-from whesl.model import decode_errors
+from whesl.files import decode_errors
 from whesl.model.states import TaskState
+from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.runtime.locking import takeover_lock
+from whesl.runtime.locking.takeover_lock import HeldError
 
 _BLOCK = 512  # what st_blocks counts in (stat(2))
 # A task that begins has taken the old result away, and has not told its coordinator yet.

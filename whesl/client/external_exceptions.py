@@ -11,17 +11,17 @@ from typing import Any
 import msgspec
 
 from whesl.client import uncoordinated_tasks
-from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.client.start import ensure_running
-from whesl.coordinator.core.raising import RefusalError, node_of, on_node, targets
-from whesl.coordinator.core.state import State, TaskEntry
-from whesl.isolator.task import raise_requests
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, TransientError, UsageError
 from whesl.model.evidence import PredictedFailure
-from whesl.wire import keys
-from whesl.wire.client import request
-from whesl.wire.messages import PredictFailure, RaiseException
+from whesl.runtime.coordinator.client.journal_state import known_state
+from whesl.runtime.coordinator.client.start import ensure_running
+from whesl.runtime.coordinator.core.raising import RefusalError, node_of, on_node, targets
+from whesl.runtime.coordinator.core.state import State, TaskEntry
+from whesl.runtime.isolator.task import raise_requests
+from whesl.runtime.wire import keys
+from whesl.runtime.wire.client import request
+from whesl.runtime.wire.messages import PredictFailure, RaiseException
 
 _REPLY = 5.0
 _LOOK = 0.1

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
-from whesl.isolator.observe.attempt_output_destination import present
-from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.model import decode_errors, file_retry
+from whesl.files import decode_errors, file_retry
 from whesl.model import home as places
 from whesl.model.errors import RefusedError
 from whesl.model.states import TaskState
+from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, resolve
+from whesl.runtime.isolator.observe.attempt_output_destination import present
+from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
 
 
 class TaskOutput(msgspec.Struct, frozen=True, kw_only=True):

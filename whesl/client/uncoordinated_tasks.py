@@ -9,19 +9,19 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
-from whesl.coordinator.core.persistent_map import Map
-from whesl.coordinator.core.state import State, TaskEntry
-from whesl.isolator.task import raise_requests
-from whesl.isolator.task.taskdir import Job, Result, TaskDir
-from whesl.model import decode_errors, file_retry
+from whesl.files import decode_errors, file_retry
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.outcomes import ControlAction
 from whesl.model.states import TaskState
 from whesl.report.collection import gather
 from whesl.report.report_builder import summarise
-from whesl.wire.messages import Control
+from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, resolve
+from whesl.runtime.coordinator.core.persistent_map import Map
+from whesl.runtime.coordinator.core.state import State, TaskEntry
+from whesl.runtime.isolator.task import raise_requests
+from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.runtime.wire.messages import Control
 
 _TURN = 0.1
 

@@ -11,11 +11,11 @@ import msgspec
 
 from whesl.client import ended_task_removal
 from whesl.client.ended_task_removal import Leftover
-from whesl.isolator.launch.setup_json import WITHOUT_WORKFLOW
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
+from whesl.runtime.isolator.launch.setup_json import WITHOUT_WORKFLOW
 
 _NAMED = 3  # tasks that a sentence names
 

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.coordinator.client.journal_state import known_state
-from whesl.model import file_retry
+from whesl.files import file_retry
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
-from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
@@ -22,9 +21,10 @@ from whesl.report.collection import gather, without_coordinator
 from whesl.report.directories import TaskDirectory, task_directories
 from whesl.report.exec_groups import grouped
 from whesl.report.overview import Overview, overview
-from whesl.report.records import ALONE, Group
 from whesl.report.report_builder import summarise
+from whesl.report.report_records import ALONE, Group
 from whesl.report.text_report import count, stamp
+from whesl.runtime.coordinator.client.journal_state import known_state
 
 _DAY = 86400.0  # seconds
 _ENDED_WELL = frozenset({TaskState.COMPLETED, TaskState.SKIPPED})

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
-from whesl.cloud.core.records import CLUSTER, Domain, Platform, PriceList, Processor
-from whesl.model import toml
-from whesl.model.toml import Document
+from whesl.cloud.core.plan_records import CLUSTER, Domain, Platform, PriceList, Processor
+from whesl.files import toml
+from whesl.files.toml import Document
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from whesl.doctor.host_and_home import HOME, home_path
 from whesl.doctor.probe_runner import Finding, State, ask
-from whesl.locking import lock_scope, takeover_lock
+from whesl.runtime.locking import lock_scope, takeover_lock
 
 # Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.
 COMPUTE_LIMIT = 60.0

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 from inotify_simple import INotify, flags
 
-from whesl.coordinator.client.start import running
-from whesl.coordinator.json_views import unreachable_managers
 from whesl.doctor.probe_runner import Finding, State, ask, one
-from whesl.locking.lock_scope import mount_of
+from whesl.managers.resource.manager_table import SUBMITS
 from whesl.model import home as places
 from whesl.model.errors import WheslError
-from whesl.rjms.manager_table import SUBMITS
+from whesl.runtime.coordinator.client.start import running
+from whesl.runtime.coordinator.json_views import unreachable_managers
+from whesl.runtime.locking.lock_scope import mount_of
 
 GROUP = "machine"
 HOME = "files"

@@ -8,10 +8,10 @@ import os
 import resource
 from pathlib import Path
 
-from whesl.coordinator import file_limit
 from whesl.doctor.probe_runner import Finding, State, one
 from whesl.model.errors import UsageError
-from whesl.wire.allowed_ports import PORTS_VARIABLE, allowed
+from whesl.runtime.coordinator import file_limit
+from whesl.runtime.wire.allowed_ports import PORTS_VARIABLE, allowed
 
 GROUP = "this host, for programs that stay"
 PAGE = "docs/administration.md"

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.doctor.probe_runner import Finding, State, ask
-from whesl.rjms.slurm import records
+from whesl.managers.resource.slurm import slurm_command_output
 
 GROUP = "resource managers"
 NAME = "Slurm placement"
@@ -41,7 +41,7 @@ def slurm() -> list[Finding]:
             return [_found(State.FAILED, f"{path} is not the one that was installed", "install")]
     answer = ask("scontrol", "show", "config")
     if answer is not None and answer.status == 0:
-        known = records.settings(answer.output)
+        known = slurm_command_output.settings(answer.output)
         for name in scripts:
             setting = _SETTINGS.get(name)
             if setting and "lua" not in known.get(setting, "").split(","):

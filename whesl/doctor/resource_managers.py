@@ -7,10 +7,10 @@ import shutil
 from collections import Counter
 
 from whesl.doctor.probe_runner import Answer, Finding, State, ask, one, version_tuple
-from whesl.local import protocol
-from whesl.local.cluster_directory import Cluster
+from whesl.managers.resource.embedded import protocol
+from whesl.managers.resource.embedded.cluster_directory import Cluster
+from whesl.managers.resource.pbs.scheduler import PbsScheduler
 from whesl.model.errors import WheslError
-from whesl.rjms.pbs.scheduler import PbsScheduler
 
 GROUP = "resource managers"
 LAUNCHERS = "launchers"

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Protocol
 
 from whesl.doctor.rules_on_this_host import Surroundings
-from whesl.esl import shipped_policy
-from whesl.esl.diagnostics import Result, brief
-from whesl.esl.path_expansion import expanded
-from whesl.esl.rules_cache import is_compiled
-from whesl.esl.rules_file import load_rules
+from whesl.language import shipped_policy
+from whesl.language.diagnostics import Result, brief
+from whesl.language.path_expansion import expanded
+from whesl.language.rules_cache import is_compiled
+from whesl.language.rules_file import load_rules
+from whesl.managers.resource import allocation_from_environment
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow, job_matches
-from whesl.rjms import allocation_from_environment
-from whesl.wire.keys import home
+from whesl.runtime.wire.keys import home
 
 
 class Asked(Protocol):

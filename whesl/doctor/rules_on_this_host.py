@@ -9,17 +9,17 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from whesl.esl.detections.base import Kind, Reads, Span, Stream
-from whesl.esl.detections.disk import DiskMetric
-from whesl.esl.diagnostics import Diagnostic, Severity, lines_of
-from whesl.esl.language.pattern_checks import found_in
-from whesl.esl.path_expansion import expanded, expanded_path, path_arguments, varies
-from whesl.esl.rules_file import located
-from whesl.esl.spec import ExceptionSpec, Operation, ResourceKind, Spec
+from whesl.language.compiler.pattern_checks import found_in
+from whesl.language.detections.base import Kind, Reads, Span, Stream
+from whesl.language.detections.disk import DiskMetric
+from whesl.language.diagnostics import Diagnostic, Severity, lines_of
+from whesl.language.path_expansion import expanded, expanded_path, path_arguments, varies
+from whesl.language.rules_file import located
+from whesl.language.spec import ExceptionSpec, Operation, ResourceKind, Spec
+from whesl.managers.workflow.port import needs_spares
 from whesl.model.workflow import Task, Workflow, job_matches
-from whesl.operations.custom_handlers import command_of
-from whesl.operations.plan import RecoveryError
-from whesl.workflows.port import needs_spares
+from whesl.runtime.operations.custom_handlers import command_of
+from whesl.runtime.operations.plan import RecoveryError
 
 # A shell that prints each command before it runs it.
 _TRACED = re.compile(r"^\s*set\s+(?:-\w*x|-o\s+xtrace)|^#!.*\s-\w*x", re.MULTILINE)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 
 from whesl.doctor.probe_runner import Finding, State, ask
-from whesl.rjms.slurm import records
-from whesl.wire.allowed_ports import PORTS_VARIABLE
+from whesl.managers.resource.slurm import slurm_command_output
+from whesl.runtime.wire.allowed_ports import PORTS_VARIABLE
 
 GROUP = "resource managers"
 PAGE = "docs/administration.md"
@@ -22,7 +22,7 @@ def slurm() -> list[Finding]:
     answer = ask("scontrol", "show", "config")
     if answer is None or answer.status != 0:
         return []  # said already
-    return findings(records.settings(answer.output), os.environ)
+    return findings(slurm_command_output.settings(answer.output), os.environ)
 
 
 def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Finding]:

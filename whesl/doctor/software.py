@@ -17,7 +17,7 @@ LEAST_PYTHON = (3, 10)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 # One of them is enough, so their wheels may be missing; the engine is looked at by itself.
 _ENGINES = {
-    "hyperscan": "import hyperscan; from whesl.detect.engines import sound; "
+    "hyperscan": "import hyperscan; from whesl.runtime.detect.engines import sound; "
     "assert sound(), 'it misses matches at the end of a line'",
     "google-re2": "import re2",
 }

@@ -62,7 +62,8 @@ def grouped(found: Iterable[Detected]) -> list[Detected]:
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """What counting rules have seen (``detect.exception_transformation``): occurrences not yet used up.
+    """What counting rules have seen (``runtime.detect.exception_transformation``): occurrences not yet used
+    up.
 
     ``counts``: for each rule their times in seconds, oldest first.
     """

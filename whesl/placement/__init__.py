@@ -1,5 +1,1 @@
-"""Placement policies: which waiting job starts now, and on which nodes.
-
-Each is ``decide(view, predictor, now)``, a function of arrays. The lab's simulators, the embedded resource
-manager and the plugins of Slurm and Flux call the same ones. Needs the extra ``predict``.
-"""
+"""Which nodes a job gets: policies, and what a site installs to follow them."""

@@ -11,15 +11,15 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from whesl.journal.sqlite_errors import JournalError
-from whesl.journal.store import Journal, Record
-from whesl.model import file_retry
+from whesl.files import file_retry
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
-from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow
-from whesl.records import coordinator, isolator, of_coordinator, of_isolator
 from whesl.report.directories import TaskDirectory, task_directories
+from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
+from whesl.runtime.journal.sqlite_errors import JournalError
+from whesl.runtime.journal.store import Journal, Record
 
 _Kind = TypeVar("_Kind")
 
@@ -29,7 +29,7 @@ class Happening(msgspec.Struct, frozen=True, kw_only=True):
 
     task: str
     time: float
-    record: isolator.AnyRecord | coordinator.AnyRecord
+    record: isolator_records.AnyRecord | coordinator_records.AnyRecord
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,12 +46,12 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     damaged: tuple[str, ...] = ()
 
 
-def happening(record: coordinator.AnyRecord, time: float) -> Happening | None:
+def happening(record: coordinator_records.AnyRecord, time: float) -> Happening | None:
     """Return what a record of the coordinator's journal says about a task, None when it says nothing.
 
     What an isolator told comes as the isolator's own record, with its time.
     """
-    if isinstance(record, coordinator.Reported):
+    if isinstance(record, coordinator_records.Reported):
         return Happening(task=record.task, time=record.time, record=record.record)
     task = getattr(record, "task", "")
     return Happening(task=task, time=time, record=record) if task else None
@@ -113,9 +113,9 @@ def _gather(home: Path, workflow_id: str, wanted: Callable[[TaskDirectory], bool
     clocks: dict[str, dict[str, float]] = {}  # by task and claim: how far its clock was behind
     for item in told:
         match item.record:
-            case coordinator.Clock(claim=claim, behind=behind):
+            case coordinator_records.Clock(claim=claim, behind=behind):
                 clocks.setdefault(item.task, {})[claim] = behind
-        relayed = isinstance(item.record, isolator.Record)
+        relayed = isinstance(item.record, isolator_records.Record)
         (reported.setdefault(item.task, []) if relayed else found).append(item)
     own: dict[str, list[Happening]] = {}
     for place in directories:
@@ -146,7 +146,7 @@ def _by_coordinators_clock(items: list[Happening], behind: dict[str, float]) -> 
         return items
     moved, by = [], 0.0
     for item in items:
-        if isinstance(item.record, isolator.Begun):
+        if isinstance(item.record, isolator_records.Begun):
             by = behind.get(item.record.claim, 0.0)
         moved.append(msgspec.structs.replace(item, time=item.time + by))
     return moved
@@ -178,7 +178,7 @@ def _tasks_of(told: list[Happening]) -> list[Task]:
     found: dict[str, Task] = {}
     for item in told:
         match item.record:
-            case coordinator.Registered(step=step, instance=instance, workspace=workspace):
+            case coordinator_records.Registered(step=step, instance=instance, workspace=workspace):
                 found[item.task] = Task(id=item.task, step=step, instance=instance, workspace=workspace)
     return list(found.values())
 
@@ -200,7 +200,11 @@ def _workflow(home: Path, workflow_id: str, tasks: list[Task]) -> Workflow:
 
 def _known_to_coordinator(home: Path) -> dict[str, float]:
     """Return the workflows of the coordinator's journal, and when a task of theirs registered last."""
-    told = (item for item in _from_coordinator(home, []) if isinstance(item.record, coordinator.Registered))
+    told = (
+        item
+        for item in _from_coordinator(home, [])
+        if isinstance(item.record, coordinator_records.Registered)
+    )
     return {item.task.partition("/")[0]: item.time for item in told}
 
 

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from whesl.model import file_retry
+from whesl.files import file_retry
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
-from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Task
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whesl.model.evidence import Evidence, LastLines, explain
-from whesl.records.plan_step import PlanStep
+from whesl.runtime.journal.records.plan_step import PlanStep
 
 # Outcomes after which something is still to come.
 UNDECIDED = frozenset({"open", "paused", "escalated"})

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from whesl.report.directories import TaskDirectory
-from whesl.report.records import Group
+from whesl.report.report_records import Group
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from whesl.journal.consumer import CaughtUp, JournalConsumer
-from whesl.journal.sqlite_errors import JournalError
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model import home as places
-from whesl.model.decode_errors import UNDECODABLE
 from whesl.model.states import TaskState
 from whesl.model.workflow import Workflow
-from whesl.records import of_coordinator
 from whesl.report import progress_lines_and_table
 from whesl.report.collection import happening
 from whesl.report.report_builder import Summary
+from whesl.runtime.journal.consumer import CaughtUp, JournalConsumer
+from whesl.runtime.journal.records import of_coordinator
+from whesl.runtime.journal.sqlite_errors import JournalError
 
 
 class Feed:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from whesl.model.evidence import HELPS, Advice, Cause, explain, shortened
 from whesl.model.states import TaskState
 from whesl.report.exception_row import ExceptionRow
-from whesl.report.records import Report, TaskRow
+from whesl.report.report_records import Report, TaskRow
 from whesl.report.text_report import died_of
 
 _HOUR = 3600.0

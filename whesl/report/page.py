@@ -16,7 +16,7 @@ from whesl.model.states import TaskState
 from whesl.report import markup, text_report
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.markup import Child, el
-from whesl.report.records import Report, TaskRow
+from whesl.report.report_records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp
 from whesl.report.timeline import FOLD, timeline
 

@@ -14,11 +14,11 @@ from whesl.model.evidence import Raised, explain, shortened
 from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
-from whesl.records import coordinator, isolator
 from whesl.report.collection import Happening
-from whesl.report.records import Report
+from whesl.report.report_records import Report
 from whesl.report.terminal_view import STYLES
 from whesl.report.text_report import count
+from whesl.runtime.journal.records import coordinator_records, isolator_records
 
 _LINE = 140
 _ROWS = 24
@@ -36,45 +36,45 @@ def line(item: Happening) -> str | None:
     return visible(f"{stamp} {item.task.partition('/')[2]}: {text}".replace("\n", " "))
 
 
-def _text(record: isolator.AnyRecord | coordinator.AnyRecord) -> str | None:
+def _text(record: isolator_records.AnyRecord | coordinator_records.AnyRecord) -> str | None:
     match record:
-        case isolator.Launched():
+        case isolator_records.Launched():
             again = "runs" if record.attempt == 1 else f"runs again (attempt {record.attempt})"
             return f"{again}; {record.warning()}".removesuffix("; ")
-        case isolator.Raised():
+        case isolator_records.Raised():
             return _raised(record.raised)
-        case isolator.StepDone():
+        case isolator_records.StepDone():
             return f"step {record.index + 1} done{f': {record.note}' if record.note else ''}"
-        case isolator.Confirmed():
+        case isolator_records.Confirmed():
             return f"restarted in {record.seconds:.2f} s"
-        case isolator.Recovered():
+        case isolator_records.Recovered():
             return f"recovered from {', '.join(dict.fromkeys(record.exceptions))}: {record.because}"
-        case isolator.Observed():
+        case isolator_records.Observed():
             return f"observed {record.exception}: would {record.action}; nothing was touched"
-        case isolator.Otherwise():
+        case isolator_records.Otherwise():
             return f"otherwise: {record.reason or record.action}"
-        case isolator.Paused() | isolator.Escalated():
+        case isolator_records.Paused() | isolator_records.Escalated():
             return f"{record.kind}: {record.reason}".rstrip(": ")
-        case isolator.StepFailed():
+        case isolator_records.StepFailed():
             return f"step-failed: {record.note}".rstrip(": ")
-        case isolator.LeaseEnded():
+        case isolator_records.LeaseEnded():
             return record.reason
-        case isolator.Finished() if not record.terminated:
+        case isolator_records.Finished() if not record.terminated:
             status = f" ({record.code})" if record.code else ""
             return f"{record.state.value}{status}{f': {record.reason}' if record.reason else ''}"
-        case coordinator.Unobserved():
+        case coordinator_records.Unobserved():
             return f"unobserved: {record.reason}"
-        case coordinator.NotTold():
+        case coordinator_records.NotTold():
             return f"not told that {record.other.partition('/')[2]} was restarted: {record.reason}"
-        case coordinator.CoupledFailed():
+        case coordinator_records.CoupledFailed():
             return f"{record.other.partition('/')[2]}, with which it is coupled, has failed"
-        case isolator.RestartedForAnother():
+        case isolator_records.RestartedForAnother():
             return "is restarted, since a task that it is coupled with was"
-        case coordinator.RequeueDecided():
+        case coordinator_records.RequeueDecided():
             return f"job {record.job_id} is to run again: {record.because}"
-        case coordinator.RequeueDone(outcome=OrderStatus.REFUSED):
+        case coordinator_records.RequeueDone(outcome=OrderStatus.REFUSED):
             return f"the scheduler refused to run the job again: {record.reason}"
-        case coordinator.Finished() if record.told_by is not ToldBy.ISOLATOR:
+        case coordinator_records.Finished() if record.told_by is not ToldBy.ISOLATOR:
             return f"{record.state.value}: {record.reason}"
         case _:
             return None

@@ -9,10 +9,10 @@ from whesl.model.evidence import LastLines, kept
 from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
 from whesl.model.workflow import BadNode, Task
-from whesl.records import coordinator, isolator
-from whesl.records.plan_step import PlanStep
 from whesl.report.exception_row import UNDECIDED, ExceptionRow, intended, noted, put_evidence
-from whesl.report.records import Run, RunAgain, TaskRow
+from whesl.report.report_records import Run, RunAgain, TaskRow
+from whesl.runtime.journal.records import coordinator_records, isolator_records
+from whesl.runtime.journal.records.plan_step import PlanStep
 
 _SECONDS_PER_HOUR = 3600.0
 # The task runs again / it has gone on past what had failed, so that its manager never saw the failure.
@@ -60,74 +60,76 @@ class TaskFold:
         self._planned: dict[int, list[str]] = {}
         self._starting: list[int] = []  # exceptions whose next attempt is to be started, or was not taken
 
-    def take(self, record: isolator.AnyRecord | coordinator.AnyRecord, time: float) -> None:
+    def take(self, record: isolator_records.AnyRecord | coordinator_records.AnyRecord, time: float) -> None:
         """Take one record; those that say nothing for the report are passed over."""
         row = self.row
         match record:
-            case isolator.Begun():
+            case isolator_records.Begun():
                 self._on_begun(record, time)
-            case isolator.Nodes():
+            case isolator_records.Nodes():
                 row.nodes = len(record.nodes.active) or row.nodes
-            case isolator.Attempt():
+            case isolator_records.Attempt():
                 self._count_attempt(record.attempt)
                 row.nodes = len(record.nodes) or row.nodes
-            case isolator.Launched():
+            case isolator_records.Launched():
                 self._on_launched(record, time)
-            case isolator.StartRefused():
+            case isolator_records.StartRefused():
                 for ordinal in self._starting:
                     self.rows[ordinal].outcome = "open"
                 self._state(TaskState.RECOVERING)
-            case isolator.Exited():
+            case isolator_records.Exited():
                 self._on_exited(record, time)
-            case isolator.Raised():
+            case isolator_records.Raised():
                 self._on_raised(record, time)
-            case isolator.Fenced():
+            case isolator_records.Fenced():
                 self._on_fenced(record, time)
-            case isolator.EvidenceTaken():
+            case isolator_records.EvidenceTaken():
                 self._on_evidence(record)
-            case isolator.Confirmed():
+            case isolator_records.Confirmed():
                 self._starting = []
                 for raised in self._named(record.ordinals):
                     raised.outcome, raised.seconds = RESTARTED, max(0.0, time - raised.time)
-            case isolator.Recovered():
+            case isolator_records.Recovered():
                 for raised in self._named(record.ordinals):
                     raised.outcome, raised.because = RECOVERED, record.because
-            case isolator.Resumed():
+            case isolator_records.Resumed():
                 for raised in self.rows.values():
                     if raised.outcome == "paused":
                         raised.outcome = "open"
                 self._state(TaskState.RECOVERING)
-            case isolator.LeaseEnded():
+            case isolator_records.LeaseEnded():
                 row.leases_ended.append(record.reason)
-            case coordinator.NotTold():
+            case coordinator_records.NotTold():
                 row.coupled.append(f"{record.other.partition('/')[2]} was restarted, and {record.reason}")
-            case coordinator.CoupledFailed():
+            case coordinator_records.CoupledFailed():
                 row.coupled.append(f"{record.other.partition('/')[2]}, with which it is coupled, has failed")
-            case coordinator.Unobserved():
+            case coordinator_records.Unobserved():
                 self._state(TaskState.UNOBSERVED)
-            case coordinator.State() if row.state == TaskState.UNOBSERVED:
+            case coordinator_records.State() if row.state == TaskState.UNOBSERVED:
                 self._state(record.state)
-            case coordinator.RequeueDecided():
+            case coordinator_records.RequeueDecided():
                 row.run_again.append(RunAgain(job=record.job_id, reason=record.because))
-            case coordinator.RequeueDone(outcome=OrderStatus.REFUSED) if row.run_again:
+            case coordinator_records.RequeueDone(outcome=OrderStatus.REFUSED) if row.run_again:
                 row.run_again[-1].reason += f": refused: {record.reason}"
-            case coordinator.BadNodeSeen():
+            case coordinator_records.BadNodeSeen():
                 self.bad_nodes.append(record.bad_node)
-            case coordinator.Finished() if record.told_by is not ToldBy.ISOLATOR:  # nobody was left to tell
+            case coordinator_records.Finished() if (
+                record.told_by is not ToldBy.ISOLATOR
+            ):  # nobody was left to tell
                 code = None if record.exit_code == -1 else record.exit_code
                 self._end(record.state, code, record.reason, time)
-            case isolator.Finished():
+            case isolator_records.Finished():
                 self._end(record.state, record.code, record.reason, time)
             case (
-                isolator.Relaunched()
-                | isolator.CheckpointEnded()
-                | isolator.Decided()
-                | isolator.Observed()
-                | isolator.StepDone()
-                | isolator.StepFailed()
-                | isolator.Otherwise()
-                | isolator.Paused()
-                | isolator.Escalated()
+                isolator_records.Relaunched()
+                | isolator_records.CheckpointEnded()
+                | isolator_records.Decided()
+                | isolator_records.Observed()
+                | isolator_records.StepDone()
+                | isolator_records.StepFailed()
+                | isolator_records.Otherwise()
+                | isolator_records.Paused()
+                | isolator_records.Escalated()
             ):
                 for raised in self._named([record.ordinal]):
                     self._of_exception(record, raised)
@@ -136,45 +138,45 @@ class TaskFold:
     def _of_exception(self, record: _OfException, row: ExceptionRow) -> None:
         """Take a record about one exception, in its row."""
         match record:
-            case isolator.Relaunched():
+            case isolator_records.Relaunched():
                 self._starting.append(row.ordinal)
-            case isolator.CheckpointEnded():
+            case isolator_records.CheckpointEnded():
                 whole = f"{record.checkpoint} after {record.seconds:.1f} s"
                 note = f"not written: {record.why}" if record.why else whole
                 row.steps.append(noted("checkpoint", note))
                 row.reason = f"{record.stays}: the program went on" if record.stays else row.reason
-            case isolator.Decided():
+            case isolator_records.Decided():
                 row.action, row.reason = record.action, record.reason
                 self._plan(row, record.steps)
-            case isolator.Observed():
+            case isolator_records.Observed():
                 row.action, row.outcome = f"would {record.action}", "observed"
                 row.reason = record.reason
                 self._plan(row, record.steps)
                 row.steps = [f"{step} (not done)" for step in self._planned[row.ordinal]]
-            case isolator.StepDone():
+            case isolator_records.StepDone():
                 name = self._step_name(row, record.index)
                 row.steps.append(noted(name, record.note) if record.note else name)
-            case isolator.StepFailed():
+            case isolator_records.StepFailed():
                 note = f"failed: {record.note or 'no reason given'}"
                 row.steps.append(noted(self._step_name(row, record.index), note))
-            case isolator.Otherwise():
+            case isolator_records.Otherwise():
                 row.action, row.reason = record.action, record.reason
-            case isolator.Paused():
+            case isolator_records.Paused():
                 row.outcome = "paused"
-            case isolator.Escalated():
+            case isolator_records.Escalated():
                 row.outcome = "escalated"
                 row.reason = record.reason or row.reason
 
     def _of_task(self, record: _OfException) -> None:
         """Take what a record about one exception says of the task."""
         match record:
-            case isolator.Decided():
+            case isolator_records.Decided():
                 self._state(TaskState.RECOVERING)
-            case isolator.Paused():
+            case isolator_records.Paused():
                 self._state(TaskState.PAUSED)
-            case isolator.Escalated():
+            case isolator_records.Escalated():
                 self._state(TaskState.ESCALATED)
-            case isolator.StepDone():
+            case isolator_records.StepDone():
                 self.bad_nodes += record.bad_nodes
 
     def raised(self) -> list[ExceptionRow]:
@@ -201,7 +203,7 @@ class TaskFold:
         planned = self._planned.get(row.ordinal, [])
         return planned[index] if index < len(planned) else f"step {index + 1}"
 
-    def _on_begun(self, record: isolator.Begun, time: float) -> None:
+    def _on_begun(self, record: isolator_records.Begun, time: float) -> None:
         job, claim = record.job_id, record.claim
         if claim != self._claim:
             self._put_aside(time)
@@ -230,7 +232,7 @@ class TaskFold:
         self._starting.clear()
         self._attempts_before = None
 
-    def _on_launched(self, record: isolator.Launched, time: float) -> None:
+    def _on_launched(self, record: isolator_records.Launched, time: float) -> None:
         self._attempt_started = began = record.start(time)
         if (warning := record.warning()) and warning not in self.row.outdated:
             self.row.outdated.append(warning)
@@ -253,7 +255,7 @@ class TaskFold:
         if self.row.runs and self.row.runs[-1].ended is None:
             self.row.runs[-1].ended = time
 
-    def _on_exited(self, record: isolator.Exited, time: float) -> None:
+    def _on_exited(self, record: isolator_records.Exited, time: float) -> None:
         self._stop(time)
         last = record.last or LastLines()
         self.row.unseen = list(record.unseen)
@@ -265,7 +267,7 @@ class TaskFold:
             if row.attempt == record.attempt:
                 row.last = last
 
-    def _on_raised(self, record: isolator.Raised, time: float) -> None:
+    def _on_raised(self, record: isolator_records.Raised, time: float) -> None:
         raised = record.raised
         row = ExceptionRow(
             task=raised.task,
@@ -293,7 +295,7 @@ class TaskFold:
         # Who was found to be the cause says more than where the line was read.
         row.node = next((step.suspect for step in steps if step.suspect), row.node)
 
-    def _on_fenced(self, record: isolator.Fenced, time: float) -> None:
+    def _on_fenced(self, record: isolator_records.Fenced, time: float) -> None:
         self._stop(time)
         for row in self.rows.values():
             if row.outcome == "open":
@@ -302,7 +304,7 @@ class TaskFold:
                 if record.steps is not None:
                     self._plan(row, record.steps)
 
-    def _on_evidence(self, record: isolator.EvidenceTaken) -> None:
+    def _on_evidence(self, record: isolator_records.EvidenceTaken) -> None:
         for row in self.rows.values():
             if row.outcome == "open":
                 collected = record.detail

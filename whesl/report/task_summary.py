@@ -9,9 +9,9 @@ import msgspec
 from whesl.model.evidence import Cause, LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.model.workflow import Task
-from whesl.records import isolator as records
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.task_fold import TaskFold
+from whesl.runtime.journal.records import isolator_records as records
 
 _LONGEST = 120
 _REMARKED = 3  # exceptions that a job's record names

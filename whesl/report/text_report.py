@@ -13,7 +13,7 @@ from rich.text import Text
 from whesl.model.evidence import Cause, LastLines, explain, shortened
 from whesl.model.printable import visible
 from whesl.report.exception_row import ExceptionRow
-from whesl.report.records import Report, TaskRow
+from whesl.report.report_records import Report, TaskRow
 
 _LINE = 160
 _NAMES = 5  # of tasks in one line

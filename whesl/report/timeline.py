@@ -15,7 +15,7 @@ import msgspec
 from whesl.model.states import TaskState
 from whesl.report.exception_row import UNDECIDED, ExceptionRow
 from whesl.report.markup import Child, el
-from whesl.report.records import Report, TaskRow
+from whesl.report.report_records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp, why
 
 # More tasks than these, and the ones to which nothing happened are folded up, step by step.

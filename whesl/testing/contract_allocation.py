@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from whesl.managers.resource import hostlist
+from whesl.managers.resource.port import Allocation, Step, StepRequest
 from whesl.model.errors import WheslError
 from whesl.model.states import NodeState
-from whesl.rjms import hostlist
-from whesl.rjms.port import Allocation, Step, StepRequest
 from whesl.testing.contract_rjms import DEADLINE, MARK, marked, wait_until
 
 

@@ -21,9 +21,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from whesl.managers.resource.port import CountsFree, JobRecord, JobRequest, Scheduler, TriesRequests
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
-from whesl.rjms.port import CountsFree, JobRecord, JobRequest, Scheduler, TriesRequests
 from whesl.testing.waiting import until
 
 DEADLINE = 60.0

@@ -25,7 +25,7 @@ from typing import Literal
 
 import psutil
 
-from whesl.rjms.slurm.releases import Release, release
+from whesl.managers.resource.slurm.releases import Release, release
 from whesl.testing.cluster_bed import Bed
 from whesl.testing.free_ports import free_ports
 from whesl.testing.install_slurm import PATH, SlurmBedError, missing, prefix

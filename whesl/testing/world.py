@@ -14,16 +14,16 @@ from typing import Any
 
 import msgspec
 
-from whesl.coordinator.core import journal_replay
-from whesl.coordinator.core.state import Settings
-from whesl.coordinator.core.state import State as CoordinatorState
-from whesl.isolator.core import machine
-from whesl.isolator.core.state import State as TaskState
-from whesl.isolator.core.task_setup import Setup
+from whesl.managers.resource.port import JobRecord, JobRequest, Limits, NodeRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
-from whesl.records import coordinator, isolator, of_coordinator, of_isolator
-from whesl.rjms.port import JobRecord, JobRequest, Limits, NodeRecord
+from whesl.runtime.coordinator.core import journal_replay
+from whesl.runtime.coordinator.core.state import Settings
+from whesl.runtime.coordinator.core.state import State as CoordinatorState
+from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core.state import State as TaskState
+from whesl.runtime.isolator.core.task_setup import Setup
+from whesl.runtime.journal.records import coordinator_records, isolator_records, of_coordinator, of_isolator
 
 START = 1_000_000.0  # seconds since the epoch at which a world begins
 
@@ -76,7 +76,9 @@ class Agenda:
 class MemoryJournal(list[tuple[str, dict[str, Any], float]]):
     """A daemon's journal: kind, content and time of each record, as they are read back from a disk."""
 
-    def write(self, records: Iterable[coordinator.AnyRecord | isolator.AnyRecord], time: float) -> None:
+    def write(
+        self, records: Iterable[coordinator_records.AnyRecord | isolator_records.AnyRecord], time: float
+    ) -> None:
         """Write records down, all or none."""
         # What is read back is what JSON made of it.
         self += [(each.kind, msgspec.json.decode(msgspec.json.encode(each)), time) for each in records]

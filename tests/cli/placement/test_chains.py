@@ -14,11 +14,11 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.predict.chains.test_stream import LOG, line
+from tests.prediction.log_chains.test_stream import LOG, line
 from tests.waiting import until
 from whesl.cli.group import cli
 from whesl.model.evidence import PredictedFailure
-from whesl.site.history import prediction_file
+from whesl.placement.site.history import prediction_file
 
 CHAINS = """version = 1
 

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.predict.chains.test_stream import CHAIN, line
+from tests.prediction.log_chains.test_stream import CHAIN, line
 from whesl.cli.group import cli
 from whesl.model.errors import UsageError
-from whesl.predict.chains import chains_file
-from whesl.site.history import model
-from whesl.site.node_counters import Reading
+from whesl.placement.site.history import model
+from whesl.placement.site.node_counters import Reading
+from whesl.prediction.log_chains import chains_file
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICK = ("--zone", "UTC", "--predictors", "prior,frailty", "-q")

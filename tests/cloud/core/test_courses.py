@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, stage, workflow
 from whesl.cloud.core import scaler, schedule, stage_speed
+from whesl.cloud.core.plan_records import HOUR, Cost, Plan, Schedule, Settings, Workflow
 from whesl.cloud.core.plan_simulation import follow
-from whesl.cloud.core.records import HOUR, Cost, Plan, Schedule, Settings, Workflow
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.core.uncertainty import Draws, last_task
 from whesl.model.errors import UsageError

@@ -11,7 +11,7 @@ import pytest
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
 from whesl.cloud.core import plan_menu, plan_simulation, stage_speed
 from whesl.cloud.core import uncertainty as uncertainty
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     HOUR,
     Dependency,
     FreeForecast,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
 from whesl.cloud.core import cost, profile_estimation, schedule, stage_pipeline, stage_speed
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     HOUR,
     Domain,
     Measurement,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.cloud.samples import CLUSTER, PRICES, complete, oai, stage, workflow
 from whesl.cloud.core import scaler, schedule, stage_speed, task_preloading
-from whesl.cloud.core.records import HOUR, Cost, Domain, Plan, Purpose, Settings, Workflow
+from whesl.cloud.core.plan_records import HOUR, Cost, Domain, Plan, Purpose, Settings, Workflow
 from whesl.cloud.core.scaler_events import (
     Command,
     DeadlineAtRisk,

@@ -16,8 +16,8 @@ from whesl.cloud.providers.port import EndReason, Market, NoCapacityError
 from whesl.cloud.providers.processes import instance_processes
 from whesl.cloud.providers.processes.files import Settings
 from whesl.cloud.providers.processes.provider import ProcessProvider
-from whesl.local import daemons, process_lookup
-from whesl.local.cluster_directory import Cluster
+from whesl.managers.resource.embedded import daemons, process_lookup
+from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import TransientError
 from whesl.testing.contract_provider import ProviderContract, request
 

@@ -23,8 +23,8 @@ from tests.cloud.runner import worlds
 from tests.processes import words
 from tests.waiting import until
 from whesl.cloud.runner import run_lifecycle as runs
-from whesl.local import daemons
-from whesl.local.cluster_directory import Cluster
+from whesl.managers.resource.embedded import daemons
+from whesl.managers.resource.embedded.cluster_directory import Cluster
 
 KINDS = ("runner", "server", "instance", "watchdog")
 LONGEST = 1.5  # seconds between two kills

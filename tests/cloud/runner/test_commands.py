@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks import cloud_run
 from tests.cloud.runner import worlds
-from whesl.local import daemons
-from whesl.local.cluster_directory import Cluster
+from whesl.managers.resource.embedded import daemons
+from whesl.managers.resource.embedded.cluster_directory import Cluster
 
 INSTANCE = cloud_run.INSTANCES / "helloworld-forkjoin-10-chameleon.json.xz"
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cloud.runner import worlds
-from whesl.cloud.core.records import Domain, Settings
-from whesl.cloud.runner import records as r
+from whesl.cloud.core.plan_records import Domain, Settings
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.core import Core
 from whesl.cloud.runner.events_and_commands import (
     Command,
@@ -28,7 +28,7 @@ from whesl.cloud.runner.events_and_commands import (
     Tick,
 )
 from whesl.cloud.runner.messages import ExecutorReport
-from whesl.cloud.runner.records import ExecutorState, Made
+from whesl.cloud.runner.run_records import ExecutorState, Made
 from whesl.cloud.runner.state import RunState
 from whesl.cloud.transfer.port import Digest
 

@@ -10,14 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from whesl.cloud.core.records import Domain, Purpose
+from whesl.cloud.core.plan_records import Domain, Purpose
 from whesl.cloud.providers.port import NoCapacityError
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.daemon import Shell
 from whesl.cloud.runner.events_and_commands import Refused, Start
-from whesl.cloud.runner.records import ExecutorState
-from whesl.journal import JournalError
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.model.errors import RefusedError, TransientError, WheslError
+from whesl.runtime.journal import JournalError
 
 
 class Full:

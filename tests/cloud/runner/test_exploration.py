@@ -10,13 +10,13 @@ import pytest
 from tests.cloud.runner.test_core import World
 from tests.cloud.runner.worlds import PLATFORM
 from whesl.cloud.core import scaler
-from whesl.cloud.core.records import Domain
+from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.core.scaler_events import ScalerState, StageTable
 from whesl.cloud.core.stage_speed import SLACK
 from whesl.cloud.runner import core, scaling
 from whesl.cloud.runner.assigning import Queues
 from whesl.cloud.runner.events_and_commands import Refused, Send, Start, Tick
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.state import Executor
 
 SEEDS = 40

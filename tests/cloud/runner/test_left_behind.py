@@ -10,16 +10,16 @@ from click.testing import CliRunner
 
 from tests.cloud.runner import worlds
 from whesl.cli.cloud.run_status import stop
-from whesl.cloud.core.records import Domain, Settings
-from whesl.cloud.runner import records as r
+from whesl.cloud.core.plan_records import Domain, Settings
 from whesl.cloud.runner import run_lifecycle as runs
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner import site_file as sites
 from whesl.cloud.runner import summary
 from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.site_file import Cloud, Cluster, Site
 from whesl.cloud.transfer.port import digest_of
-from whesl.journal import Journal
 from whesl.model.errors import UsageError
+from whesl.runtime.journal import Journal
 
 
 def test_its_files_are_told_and_removed_by_one_command(tmp_path: Path) -> None:

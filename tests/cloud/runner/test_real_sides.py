@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cloud.runner import worlds
-from whesl.cloud.core.records import Domain, Settings
+from whesl.cloud.core.plan_records import Domain, Settings
 from whesl.cloud.runner import run_lifecycle as runs
 from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.site_file import Cloud, Cluster, Ec2, Processes, Site
@@ -111,7 +111,7 @@ def on_ec2(short: Path, cloud: StrictCloud) -> Site:
 def test_a_refused_key_is_told_before_anything_is_started(cloud: StrictCloud, short: Path) -> None:
     """Nothing is asked of the cluster either."""
     from whesl.cloud.providers.ec2 import client_of
-    from whesl.local import daemons
+    from whesl.managers.resource.embedded import daemons
 
     client_of("s3", "us-east-1", cloud.endpoint).create_bucket(Bucket="bucket")
     cloud.refuse["DescribeInstances"] = "AuthFailure"
@@ -135,7 +135,7 @@ def test_instances_of_ec2_with_a_store_in_s3(cloud: StrictCloud, short: Path) ->
     client = client_of("s3", "us-east-1", cloud.endpoint)
     client.create_bucket(Bucket="bucket")
     site = on_ec2(short, cloud)
-    from whesl.local import daemons
+    from whesl.managers.resource.embedded import daemons
 
     cluster = worlds.local_cluster(short / "site", 1)
     try:

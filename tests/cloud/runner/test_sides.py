@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.cloud.providers.port import Instance, InstanceRequest, InstanceState, Offer
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.sides import UNSEEN, ProviderSide
 from whesl.cloud.transfer.directory import DirectoryStore
 

@@ -17,18 +17,18 @@ import pytest
 from tests.cloud.runner import kills, worlds
 from tests.cloud.runner.worlds import PATIENCE, World
 from tests.waiting import until
-from whesl.cloud.core.records import Domain
+from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.providers.port import NoCapacityError
-from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run_lifecycle as runs
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner import summary
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.state import RunState
-from whesl.journal import JournalError
-from whesl.local import daemons
-from whesl.local.adapter import LocalScheduler
-from whesl.local.cluster_directory import Cluster as LocalCluster
+from whesl.managers.resource.embedded import daemons
+from whesl.managers.resource.embedded.adapter import LocalScheduler
+from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalCluster
 from whesl.model.errors import CouldNotObserveError, TransientError, UsageError
+from whesl.runtime.journal import JournalError
 
 
 @pytest.fixture(scope="module")

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from whesl.cli.cloud.run_options_and_progress import told
 from whesl.cli.cloud.run_status import stop
-from whesl.cloud.core.records import DataFile, Settings, Stage, Task, Workflow
+from whesl.cloud.core.plan_records import DataFile, Settings, Stage, Task, Workflow
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.messages import Assignment, ExecutorReport
 from whesl.cloud.runner.run_lifecycle import Setup
@@ -22,8 +22,8 @@ from whesl.cloud.runner.site_file import Site
 from whesl.cloud.runner.worker import Worker
 from whesl.cloud.runner.workflow_check import difference, runnable
 from whesl.cloud.transfer.directory import DirectoryStore
-from whesl.journal import Journal
 from whesl.model.errors import RefusedError, UsageError
+from whesl.runtime.journal import Journal
 
 
 def task(name: str, command: tuple[str, ...] = ("true",), reads: str = "", writes: str = "") -> Task:

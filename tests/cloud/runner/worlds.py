@@ -14,7 +14,7 @@ import msgspec
 
 from tests.waiting import until
 from whesl.cloud.core import scaler
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     Assignment,
     Cost,
     DataFile,
@@ -32,18 +32,18 @@ from whesl.cloud.core.records import (
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.core.stage_speed import Pace
 from whesl.cloud.providers.processes.provider import ProcessProvider
-from whesl.cloud.runner import records as r
 from whesl.cloud.runner import run_lifecycle as runs
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner import site_file as sites
 from whesl.cloud.runner.events_and_commands import Limits
 from whesl.cloud.runner.sides import Side
 from whesl.cloud.runner.site_file import Cloud, Cluster, Processes, Site
 from whesl.cloud.runner.state import RunState
-from whesl.journal import Journal
-from whesl.local import daemons
-from whesl.local.cluster_directory import Cluster as LocalCluster
-from whesl.scheduling.records import Partition
-from whesl.scheduling.records import Settings as ClusterSettings
+from whesl.managers.resource.embedded import daemons
+from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalCluster
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Settings as ClusterSettings
+from whesl.runtime.journal import Journal
 from whesl.testing import stand_in_task
 
 PLATFORM = Platform(name="c5a.4xlarge", domain=Domain.CLOUD, price=0.616, limit=4)

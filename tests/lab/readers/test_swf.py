@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whesl.lab.cluster.simulation_records import spans, workload
 from whesl.lab.readers import swf
+from whesl.lab.simulators.cluster.simulation_records import spans, workload
 from whesl.model.errors import WheslError
 
 TEXT = b"""; Version: 2.2

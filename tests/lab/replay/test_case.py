@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whesl.lab import machine_file
-from whesl.lab.readers import format_detection
+from whesl.lab.readers import format_detection, machine_file
 from whesl.lab.replay.case_from_logs import Case, prepare
 from whesl.model.errors import UsageError
 

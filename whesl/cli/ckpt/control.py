@@ -12,8 +12,8 @@ from whesl.cli.ckpt.run_serve import name_option
 from whesl.model.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from whesl.ckpt.control import Told
-    from whesl.ckpt.messages import ToCoordinator
+    from whesl.checkpoints.control import Told
+    from whesl.checkpoints.messages import ToCoordinator
     from whesl.client import PredictedFailure
 
 
@@ -28,8 +28,8 @@ def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
         RefusedError: neither a task nor a coordinator of checkpoints uses the node.
         TransientError: nobody answers.
     """
-    from whesl.ckpt import control
-    from whesl.ckpt.core.states_and_events import Predicted
+    from whesl.checkpoints import control
+    from whesl.checkpoints.core.states_and_events import Predicted
     from whesl.client import predict_failure
 
     try:
@@ -51,7 +51,7 @@ def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
 
 
 def _tell(name: str | None, message: ToCoordinator) -> None:
-    from whesl.ckpt import control
+    from whesl.checkpoints import control
 
     answer = control.ask_job(name, message)
     if answer.refused:
@@ -86,7 +86,7 @@ def predict(
     coordinator of one job's checkpoints alone, which need not be a task's; so is the only one that there is
     where no task uses the node. What is said last of a node replaces what was said before.
     """
-    from whesl.ckpt.core.states_and_events import Predicted, Withdrawn
+    from whesl.checkpoints.core.states_and_events import Predicted, Withdrawn
     from whesl.client import PredictedFailure
 
     if withdraw == (lead is not None):
@@ -115,7 +115,7 @@ def predict(
 @click.option("--reason", default="requested", metavar="TEXT", help="What the manifest says of it.")
 def request(name: str | None, reason: str) -> None:
     """Ask for a checkpoint of all ranks."""
-    from whesl.ckpt.core.states_and_events import Requested
+    from whesl.checkpoints.core.states_and_events import Requested
 
     _tell(name, Requested(reason=reason))
 
@@ -125,8 +125,8 @@ def request(name: str | None, reason: str) -> None:
 @click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 def status(name: str | None, in_json: bool) -> None:
     """Show the checkpoint that is being taken, the nodes, and the whole checkpoints."""
-    from whesl.ckpt import control
-    from whesl.ckpt.messages import StatusAsked
+    from whesl.checkpoints import control
+    from whesl.checkpoints.messages import StatusAsked
 
     known = control.ask_job(name, StatusAsked()).status
     if in_json:

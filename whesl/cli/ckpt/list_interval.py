@@ -13,8 +13,8 @@ from whesl.model.errors import UsageError
 
 def _of_job(name: str | None) -> tuple[Path, int]:
     """Return the running job's directory, and how many nodes run its ranks."""
-    from whesl.ckpt import control
-    from whesl.ckpt.messages import StatusAsked
+    from whesl.checkpoints import control
+    from whesl.checkpoints.messages import StatusAsked
 
     known = control.ask_job(name, StatusAsked()).status
     nodes = known["nodes"]
@@ -36,7 +36,7 @@ def list_(directory: Path, unverified: bool, in_json: bool) -> None:
 
     Each part is read, and compared with the checksum that was written down when it was made.
     """
-    from whesl.ckpt import manifest
+    from whesl.checkpoints import manifest
 
     try:
         rows = [
@@ -121,8 +121,8 @@ def interval(
 
     Without --cost the checkpoints of the running job are measured: bytes and seconds, from its manifests.
     """
-    from whesl.ckpt import manifest
-    from whesl.ckpt.core import interval as formulas
+    from whesl.checkpoints import manifest
+    from whesl.checkpoints.core import interval as formulas
 
     measured: dict[str, float] = {}
     if cost is None:

@@ -20,7 +20,7 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.ckpt.rank_page import Page
+    from whesl.checkpoints.rank_page import Page
 
 ALONE = "alone"  # the run of an agent that nobody but its user has started
 
@@ -143,8 +143,8 @@ def run(
 
     It ends with the exit status of the program, of its last attempt where it was started more than once.
     """
-    from whesl.ckpt import job_launch, rendezvous
-    from whesl.ckpt.migration import Migration
+    from whesl.checkpoints import job_launch, rendezvous
+    from whesl.checkpoints.migration import Migration
 
     for option in ("interval", "arrival", "commit"):
         _seconds(coordinated[option], f"--{option}")
@@ -180,11 +180,11 @@ def serve(
     together: bool,
 ) -> None:
     """Coordinate the checkpoints of a job until a signal comes."""
-    from whesl.ckpt import rendezvous
-    from whesl.ckpt.core.states_and_events import Settings
-    from whesl.ckpt.migration import Migration
-    from whesl.ckpt.service import Service
-    from whesl.wire import keys
+    from whesl.checkpoints import rendezvous
+    from whesl.checkpoints.core.states_and_events import Settings
+    from whesl.checkpoints.migration import Migration
+    from whesl.checkpoints.service import Service
+    from whesl.runtime.wire import keys
 
     until = _until()
     chosen = rendezvous.name_of_job(name)
@@ -217,8 +217,8 @@ def serve(
 @click.option("--run", "of_run", default=ALONE, metavar="ID", help=f"The run of the program [{ALONE}].")
 def agent(name: str | None, node: str | None, of_run: str) -> None:
     """Serve the ranks of this node until a signal comes."""
-    from whesl.ckpt import job_launch, rank_page, rendezvous
-    from whesl.ckpt.kept_alive import kept_alive
+    from whesl.checkpoints import job_launch, rank_page, rendezvous
+    from whesl.checkpoints.kept_alive import kept_alive
 
     owner = os.getpid()
     chosen = rendezvous.name_of_job(name)
@@ -244,9 +244,9 @@ def agent(name: str | None, node: str | None, of_run: str) -> None:
 def _serve_ranks(name: str, node: str, page: Page) -> None:
     """Be a node's agent until a signal comes, or the coordinator says that the program has ended."""
     until = _until()
-    from whesl.ckpt import rendezvous
-    from whesl.ckpt.agent import Agent
-    from whesl.wire import keys
+    from whesl.checkpoints import rendezvous
+    from whesl.checkpoints.agent import Agent
+    from whesl.runtime.wire import keys
 
     pair = keys.user_keys(keys.home()).client
     served = Agent(node, page, rendezvous.folder(name), pair, _log(f"checkpoints, {node}"))

@@ -13,7 +13,7 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whesl.site.node_counters import Reading
+    from whesl.placement.site.node_counters import Reading
 
 # What a counter that went up says: seconds until the node fails, and how sure that is. Chosen, not measured.
 SAYS = {
@@ -48,10 +48,10 @@ def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, ro
     array, a critical temperature) is predicted at once; a counter is not, since it may be from years ago.
     LEAD is seconds until the failure, P how sure that is; --rule "link down=60,0" leaves one out.
     """
-    from whesl.ckpt.rendezvous import name_of_node
+    from whesl.checkpoints.rendezvous import name_of_node
     from whesl.cli.ckpt.control import tell_prediction
     from whesl.client import PredictedFailure, RefusedError, TransientError
-    from whesl.site import node_counters
+    from whesl.placement.site import node_counters
 
     says = SAYS | dict(_rule(text) for text in rules)
     here = node or name_of_node()
@@ -85,7 +85,7 @@ def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, ro
 
 def _first(reading: Reading, says: Mapping[str, tuple[float, float]]) -> str:
     """Return what the first look found, for people."""
-    from whesl.site.node_counters import STATES
+    from whesl.placement.site.node_counters import STATES
 
     if not reading.counters:
         return f"{reading.node}: no counter can be read here, so nothing will be predicted"

@@ -28,7 +28,7 @@ def burst() -> None:
 @click.argument("nodes")
 def resume(site_file: Path, nodes: str) -> int:
     """Start instances for NODES; for ResumeProgram."""
-    from whesl.rjms.hostlist import expand
+    from whesl.managers.resource.hostlist import expand
 
     failed = _burst(site_file).resume(expand(nodes))
     for node, why in failed.items():
@@ -41,7 +41,7 @@ def resume(site_file: Path, nodes: str) -> int:
 @click.argument("nodes")
 def suspend(site_file: Path, nodes: str) -> None:
     """End the instances of NODES; for SuspendProgram."""
-    from whesl.rjms.hostlist import expand
+    from whesl.managers.resource.hostlist import expand
 
     _burst(site_file).suspend(expand(nodes))
 
@@ -56,11 +56,11 @@ def reap(site_file: Path, grace: float, every: float | None) -> None:
     To be run outside of Slurm, by cron or systemd. Nothing is ended while slurmctld does not answer: two
     looks at least, and the grace between them.
     """
-    from whesl import rjms
+    from whesl.managers import resource
 
     while True:
         try:
-            states = {node.name: node.raw_state for node in rjms.scheduler("slurm").nodes()}
+            states = {node.name: node.raw_state for node in resource.scheduler("slurm").nodes()}
             for instance in _burst(site_file).reap(states, grace):
                 click.echo(f"{instance.id} of {instance.token}: ended")
         except WheslError as error:

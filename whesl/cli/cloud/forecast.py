@@ -17,8 +17,8 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.cloud.core.records import FreeForecast
-    from whesl.lab.prediction.freenodes import Fold, Row
+    from whesl.cloud.core.plan_records import FreeForecast
+    from whesl.lab.predictor_evaluation.freenodes import Fold, Row
     from whesl.lab.readers.forecast_job_history import History
 
     Function = Callable[..., Any]
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MODEL = Path("free-nodes.npz")
 _DRAWS = 24
 _SHOWN = (1, 2, 3, 6, 12, 24)
-# Table 3.2; tests hold them to ``whesl.predict.freenodes.published_predictor``, which loads NumPy.
+# Table 3.2; tests hold them to ``whesl.prediction.free_nodes.published_predictor``, which loads NumPy.
 LOSSES = ("mape", "rmse", "rmsle", "huber")
 STEPS = (6, 12, 18, 24)
 OPTIMIZERS = ("sgd", "adam")
@@ -71,9 +71,9 @@ def train(
     seed: int,
 ) -> None:
     """Learn from a job log; keep it in a file."""
-    from whesl.lab.prediction import freenodes as study
-    from whesl.predict.freenodes import forecast_ensemble as learning
-    from whesl.predict.freenodes import storing
+    from whesl.lab.predictor_evaluation import freenodes as study
+    from whesl.prediction.free_nodes import forecast_ensemble as learning
+    from whesl.prediction.free_nodes import storing
 
     history = _read(logs, strict=strict)
     progress = shown(quiet=quiet)
@@ -119,8 +119,8 @@ def now(
     import msgspec
 
     from whesl.lab.readers.job_records import Clock
-    from whesl.predict.freenodes import past_forecasts, storing
-    from whesl.predict.freenodes.forecast import forecast as forecast_of
+    from whesl.prediction.free_nodes import past_forecasts, storing
+    from whesl.prediction.free_nodes.forecast import forecast as forecast_of
 
     learned, about = storing.load(model)
     beside = model.with_name(f"{model.stem}.given.npz")
@@ -214,9 +214,9 @@ def evaluate(
 
     Each is made by a model that has seen only what was before its month.
     """
-    from whesl.lab.prediction import freenodes as study
-    from whesl.predict.freenodes.job_history import replayed as replay
-    from whesl.predict.freenodes.published_predictor import Choice
+    from whesl.lab.predictor_evaluation import freenodes as study
+    from whesl.prediction.free_nodes.job_history import replayed as replay
+    from whesl.prediction.free_nodes.published_predictor import Choice
 
     if document and every != 1:
         raise UsageError(
@@ -273,7 +273,7 @@ def outages(
 
     An outage is use below 5 % of the capacity for 3 hours.
     """
-    from whesl.predict.freenodes.hourly_free_node_history import supply, windows
+    from whesl.prediction.free_nodes.hourly_free_node_history import supply, windows
 
     history = _read(logs, strict=strict)
     found = [
@@ -298,13 +298,13 @@ def _read(logs: tuple[Path, ...], *, strict: bool) -> History:
 
 def _windows(calendar: Path | None) -> Any:
     from whesl.lab.readers.forecast_job_history import read_calendar
-    from whesl.predict.freenodes.forecast import NO_CALENDAR
+    from whesl.prediction.free_nodes.forecast import NO_CALENDAR
 
     return read_calendar(calendar) if calendar is not None else NO_CALENDAR
 
 
 def _record(now: float, capacity: float, levels: tuple[float, ...], nodes: Any) -> FreeForecast:
-    from whesl.cloud.core.records import FreeForecast
+    from whesl.cloud.core.plan_records import FreeForecast
 
     return FreeForecast(
         made=now,
@@ -363,7 +363,7 @@ def _as_json(folds: list[Fold], rows: list[Row]) -> dict[str, Any]:
 
 
 def _table(folds: list[Fold], rows: list[Row]) -> None:
-    from whesl.lab.prediction.freenodes import ALL
+    from whesl.lab.predictor_evaluation.freenodes import ALL
 
     print(f"forecasts of {', '.join(f'{one.name} ({len(one.time)})' for one in folds)}")
     print("hour  forecast  persistence  median  climatology  last hour   below the best (95 %)  in 80 %")

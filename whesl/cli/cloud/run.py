@@ -92,9 +92,9 @@ def run(
     from whesl.cloud.runner.events_and_commands import Limits
     from whesl.cloud.runner.plan_choice import choose, on_cluster_alone
     from whesl.cloud.workflow.read import read
-    from whesl.esl.rules_file import load_rules
+    from whesl.language.rules_file import load_rules
     from whesl.model import home as places
-    from whesl.wire import keys
+    from whesl.runtime.wire import keys
 
     place = chosen_directory(directory, workflow, "cloud")
     if not runs.started(place):
@@ -207,11 +207,11 @@ def idle(site: Site) -> float:
 
     Raises RefusedError where there is no such partition, UsageError where the scheduler cannot tell.
     """
-    from whesl import rjms
-    from whesl.rjms.port import CountsFree
+    from whesl.managers import resource
+    from whesl.managers.resource.port import CountsFree
 
     options = {"directory": site.cluster.directory} if site.cluster.directory else {}
-    scheduler = rjms.scheduler(site.cluster.scheduler, **options)
+    scheduler = resource.scheduler(site.cluster.scheduler, **options)
     if not isinstance(scheduler, CountsFree):
         raise UsageError(
             f"{site.cluster.scheduler} does not tell which of its nodes are free",

@@ -15,8 +15,8 @@ from whesl.cli.options import FILE, FOLDER, json_option
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.cloud.core.records import Workflow
-    from whesl.cloud.runner import records as r
+    from whesl.cloud.core.plan_records import Workflow
+    from whesl.cloud.runner import run_records as r
     from whesl.cloud.runner.site_file import Site
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -157,7 +157,7 @@ def show(found: Any, now: float, *, in_json: bool) -> None:
 
 def told(record: r.Record) -> str:
     """Return a record as a line for people, '' for what is of no interest while it goes on."""
-    from whesl.cloud.runner import records as r
+    from whesl.cloud.runner import run_records as r
 
     if isinstance(record, r.ExecutorAsked):
         where = f"an instance {record.platform}" if record.domain.value == "cloud" else "a node"

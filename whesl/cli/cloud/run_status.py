@@ -36,9 +36,9 @@ def events(directory: Path, everything: bool, in_json: bool) -> None:
     """Show what happened in the run in DIRECTORY, in order; with --json one record a line."""
     import msgspec
 
-    from whesl.cloud.runner import records as r
     from whesl.cloud.runner import run_lifecycle
-    from whesl.journal import Journal
+    from whesl.cloud.runner import run_records as r
+    from whesl.runtime.journal import Journal
 
     place = directory.absolute()
     run_lifecycle.setup_of(place)

@@ -10,12 +10,12 @@ import click
 import msgspec
 
 from whesl.cli import completion_candidates
-from whesl.journal import Journal, JournalConsumer, JournalError, Record
 from whesl.model import home as places
 from whesl.model.evidence import LastLines, kept
 from whesl.model.printable import visible
 from whesl.report.collection import without_coordinator
-from whesl.wire import keys
+from whesl.runtime.journal import Journal, JournalConsumer, JournalError, Record
+from whesl.runtime.wire import keys
 
 # What is long, or means something to the daemons alone; --json has it.
 _LEFT_OUT = frozenset(

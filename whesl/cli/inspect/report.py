@@ -12,16 +12,16 @@ from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
 from whesl.cli.options import FILE
 from whesl.client import workflow_list
+from whesl.files.whole_file import write_text
 from whesl.model.errors import UsageError
-from whesl.model.files.whole_file import write_text
 from whesl.model.printable import visible
 from whesl.report import text_report
 from whesl.report.collection import Gathered, gather, known_workflows, latest
 from whesl.report.directories import task_directories
 from whesl.report.exec_groups import Wanted, grouped
-from whesl.report.records import ALONE, POLL_INTERVAL
 from whesl.report.report_builder import summarise
-from whesl.wire import keys
+from whesl.report.report_records import ALONE, POLL_INTERVAL
+from whesl.runtime.wire import keys
 
 _PRINT = Path("-")
 _HINTED = 5  # workflows that a hint names

@@ -16,16 +16,16 @@ from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
 from whesl.cli.inspect.watch import Watcher, cells, row
 from whesl.cli.inspect.watch import watch as follow
-from whesl.coordinator.client.journal_state import Known, known_state
-from whesl.coordinator.client.start import running
-from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
-from whesl.coordinator.json_views import status_view, unreachable_managers
-from whesl.coordinator.python_gc import put_off
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.report.collection import without_coordinator
 from whesl.report.terminal_view import STYLES
-from whesl.wire import keys
+from whesl.runtime.coordinator.client.journal_state import Known, known_state
+from whesl.runtime.coordinator.client.start import running
+from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, resolve
+from whesl.runtime.coordinator.json_views import status_view, unreachable_managers
+from whesl.runtime.coordinator.python_gc import put_off
+from whesl.runtime.wire import keys
 
 _HEAD = ("task", "state", "attempt", "job", "nodes", "last exception", "reason")
 _HINTED = 5  # workflows that a hint names

@@ -13,16 +13,16 @@ import click
 from rich.live import Live
 
 from whesl.cli.broken_pipe import Screen
-from whesl.coordinator.client.journal_state import Known
-from whesl.coordinator.core import journal_replay
-from whesl.coordinator.core.changes.apply_record import RecordError, apply
-from whesl.coordinator.core.state import State, TaskEntry
-from whesl.coordinator.json_views import status_view, task_view
-from whesl.journal import Journal, JournalError
 from whesl.model import home as places
 from whesl.model.printable import visible
 from whesl.report import progress_lines_and_table, terminal_view
 from whesl.report.collection import Happening, happening
+from whesl.runtime.coordinator.client.journal_state import Known
+from whesl.runtime.coordinator.core import journal_replay
+from whesl.runtime.coordinator.core.changes.apply_record import RecordError, apply
+from whesl.runtime.coordinator.core.state import State, TaskEntry
+from whesl.runtime.coordinator.json_views import status_view, task_view
+from whesl.runtime.journal import Journal, JournalError
 
 _TURN = 0.5
 _KEPT = 20

@@ -15,8 +15,8 @@ from whesl.cli.options import FILE
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.diagnose.records import Accounting, Diagnosis
-    from whesl.rjms.outcomes.record import JobOutcome
+    from whesl.managers.resource.outcomes.record import JobOutcome
+    from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis
 
 
 _STATUS = {"ended-well": 0, "failed": 1, "unknown": 3}
@@ -63,7 +63,7 @@ def why(
     the manager tells of it; the name of a task of WHESL's for what it printed. Exit status: 0 the job ended
     well, 1 it failed and the cause is named, 3 not known, 2 usage.
     """
-    from whesl.diagnose.diagnosing import diagnose_files
+    from whesl.runtime.diagnose.diagnosing import diagnose_files
 
     with tempfile.TemporaryDirectory(prefix="whesl-why-") as kept:
         files, accounting = _files(logs, Path(kept))
@@ -75,8 +75,8 @@ def why(
 
 
 def _print(diagnosis: Diagnosis, *, as_json: bool, only_rule: bool, everything: bool) -> None:
-    from whesl.diagnose.document import document
-    from whesl.diagnose.rule import rule
+    from whesl.runtime.diagnose.document import document
+    from whesl.runtime.diagnose.rule import rule
 
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(document(diagnosis)), indent=2))
@@ -84,7 +84,7 @@ def _print(diagnosis: Diagnosis, *, as_json: bool, only_rule: bool, everything: 
         if diagnosis.cause is not None:
             click.echo(rule(diagnosis.cause.finding, diagnosis.advice), nl=False)
     else:
-        from whesl.diagnose.text_view import show
+        from whesl.runtime.diagnose.text_view import show
 
         show(diagnosis, everything)
 
@@ -99,7 +99,7 @@ def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | N
     Raises:
         UsageError: one is neither a log nor a job.
     """
-    from whesl.rjms.outcomes import lookup
+    from whesl.managers.resource.outcomes import lookup
 
     files: list[str] = []
     accounting = None
@@ -117,8 +117,8 @@ def _files(logs: tuple[str, ...], kept: Path) -> tuple[list[str], Accounting | N
             files.append(log)
         else:
             from whesl.client import task_outputs
-            from whesl.diagnose.records import Accounting
-            from whesl.wire import keys
+            from whesl.runtime.diagnose.diagnosis_records import Accounting
+            from whesl.runtime.wire import keys
 
             task = task_outputs.of(keys.home(), log)
             if task is None or not task.files:
@@ -163,6 +163,6 @@ def _output(job: str, found: JobOutcome, kept: Path) -> list[str]:
 
 
 def _accounting(found: JobOutcome) -> Accounting:
-    from whesl.diagnose.records import Accounting
+    from whesl.runtime.diagnose.diagnosis_records import Accounting
 
     return Accounting(state=found.state, status=found.status, node=found.node, told=found.told)

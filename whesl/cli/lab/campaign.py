@@ -10,7 +10,7 @@ import click
 from whesl.cli.lab import campaign_simulators
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, json_option, quiet_option
-from whesl.lab.campaign import plan, run, summary
+from whesl.lab.campaigns import plan, run, summary
 from whesl.lab.results.result_writers import as_json
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

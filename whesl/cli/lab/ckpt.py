@@ -8,12 +8,12 @@ import click
 
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, FOLDER, json_option, quiet_option, seed_option
-from whesl.experiments.ckpt import studies
-from whesl.experiments.ckpt.evaluate import Summary, reduction
-from whesl.experiments.ckpt.machine import Failures, Machine, load, shipped
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import Page, Section, write_page
 from whesl.lab.results.result_writers import as_json, markdown, write_summary, write_table
+from whesl.lab.simulators.checkpoints import studies
+from whesl.lab.simulators.checkpoints.evaluate import Summary, reduction
+from whesl.lab.simulators.checkpoints.machine import Failures, Machine, load, shipped
 from whesl.model.errors import UsageError
 
 _CHANGES = (-0.5, -0.25, 0.0, 0.25, 0.5)

@@ -53,13 +53,13 @@ def cloud(
     """
     import msgspec
 
-    from whesl.experiments import page
-    from whesl.experiments.cloud import reproduce
-    from whesl.experiments.cloud.evaluate import ADAPTIVE, DOCUMENT, OURS, Plan, evaluate
-    from whesl.experiments.runner import Outcome
+    from whesl.lab.reproductions import results_page
+    from whesl.lab.reproductions.cloud import reproduce
+    from whesl.lab.reproductions.runner import Outcome
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import write_page
     from whesl.lab.results.result_writers import as_json, markdown, plain, write_table
+    from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, DOCUMENT, OURS, Plan, evaluate
 
     progress = shown(quiet=quiet)
     if data is None:
@@ -81,10 +81,10 @@ def cloud(
         for figure in report.figures:
             write_figure(out, figure)
         outcome = Outcome("cloud", "HPC+Cloud", f"{cases} cases each, {nodes} nodes", report)
-        write_page(out / "index.html", page.page(outcome, quick=False))
+        write_page(out / "index.html", results_page.page(outcome, quick=False))
     if in_json:
         found = [msgspec.to_builtins(finding, enc_hook=plain) for finding in report.findings]
         click.echo(as_json({"findings": found, "values": dict(report.values)}), nl=False)
         return
-    for table in (page.findings(report.findings), *report.tables):
+    for table in (results_page.findings(report.findings), *report.tables):
         click.echo(markdown(table))

@@ -24,10 +24,10 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.experiments.grid.cluster_eligibility import Requirements
-    from whesl.experiments.grid.cluster_files import Cluster
-    from whesl.experiments.grid.loop import Grid, Jobs, Outages, Outcome
     from whesl.lab.readers.swf import Log
+    from whesl.lab.simulators.grid.cluster_eligibility import Requirements
+    from whesl.lab.simulators.grid.cluster_files import Cluster
+    from whesl.lab.simulators.grid.event_loop import Grid, Jobs, Outages, Outcome
 
 _UNLIMITED = 2**62
 _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
@@ -92,13 +92,13 @@ def grid(
     With --out DIR: DIR/jobs.parquet and DIR/summary.json. Machines that fail kill the jobs on them, which are
     not run again; a job that no cluster suits is cancelled, and counted.
     """
-    from whesl.experiments.grid import simulation
-    from whesl.experiments.grid.audit import audit
-    from whesl.experiments.grid.cluster_files import grid as machines_of
-    from whesl.experiments.grid.cluster_files import read as read_clusters
     from whesl.lab.readers import swf
     from whesl.lab.results.result_writers import as_json, markdown, write_summary
     from whesl.lab.results.table_and_figure import Table
+    from whesl.lab.simulators.grid import simulation
+    from whesl.lab.simulators.grid.audit import audit
+    from whesl.lab.simulators.grid.cluster_files import grid as machines_of
+    from whesl.lab.simulators.grid.cluster_files import read as read_clusters
 
     if failures is not None and afc is not None:
         raise UsageError("--failures and --afc both say what fails", hint="give one of them")
@@ -186,8 +186,8 @@ def _lines(name: str, count: int, lines: list[int]) -> str:
 def _requirements(
     name: str, log: Log, path: Path, rows: NDArray[Any], clusters: list[Cluster]
 ) -> Requirements:
-    from whesl.experiments.grid import cluster_eligibility
-    from whesl.workflows.compressed import unpacked
+    from whesl.lab.simulators.grid import cluster_eligibility
+    from whesl.managers.workflow.compressed import unpacked
 
     if name == "none":
         return cluster_eligibility.none(len(rows), len(clusters))
@@ -209,7 +209,7 @@ def _outages(
     strict: bool,
     note: Any,
 ) -> Outages:
-    from whesl.experiments.grid import failure_records, generated_failures
+    from whesl.lab.simulators.grid import failure_records, generated_failures
 
     begin, finish = float(jobs.submit[0]), float(jobs.submit[-1])
     if afc is not None:

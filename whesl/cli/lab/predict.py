@@ -14,7 +14,7 @@ from whesl.cli.options import FILE, json_option, out_option, quiet_option, seed_
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.lab.prediction.evaluation import Evaluation
+    from whesl.lab.predictor_evaluation.evaluation import Evaluation
     from whesl.lab.readers.failures import Loaded
 
 _FORMATS = ("lanl", "fta", "mira", "csv")
@@ -89,10 +89,10 @@ def predict(
     """Fit failure predictors to the past of a machine and score them on its future.
 
     With --out DIR: DIR/summary.json, DIR/scores.md and .csv, figures, DIR/index.html, and each fitted
-    predictor as DIR/predictors/NAME.npz, to be read with whesl.predict.saving.load.
+    predictor as DIR/predictors/NAME.npz, to be read with whesl.prediction.failures.saving.load.
     """
-    from whesl.lab.prediction import catalogue, report
-    from whesl.lab.prediction.evaluation import Settings, evaluate
+    from whesl.lab.predictor_evaluation import catalogue, report
+    from whesl.lab.predictor_evaluation.evaluation import Settings, evaluate
     from whesl.lab.readers.failures import read
     from whesl.lab.results.result_writers import as_json
 
@@ -133,11 +133,11 @@ def predict(
 
 
 def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures: Path, split: str) -> None:
-    from whesl.lab.prediction import report
+    from whesl.lab.predictor_evaluation import report
     from whesl.lab.results.figures import write_figure
     from whesl.lab.results.page import write_page
     from whesl.lab.results.result_writers import write_summary, write_table
-    from whesl.predict.saving import save
+    from whesl.prediction.failures.saving import save
 
     write_table(out, report.table(evaluation))
     for figure in report.figures(evaluation):
@@ -152,7 +152,7 @@ def _write(out: Path, evaluation: Evaluation, summary: dict[str, Any], failures:
 
 
 def _show(loaded: Loaded, evaluation: Evaluation) -> None:
-    from whesl.lab.prediction import report
+    from whesl.lab.predictor_evaluation import report
     from whesl.lab.results.result_writers import markdown
 
     for line, why in loaded.malformed[:3]:

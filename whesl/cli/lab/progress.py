@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from whesl.cli.broken_pipe import steady
-from whesl.lab.progress_interface import Progress, Silent
+from whesl.lab.execution.progress_interface import Progress, Silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

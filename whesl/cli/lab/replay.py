@@ -12,8 +12,8 @@ import numpy as np
 from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option, strict_option, system_option
-from whesl.lab import machine_file as machines
 from whesl.lab.readers import format_detection
+from whesl.lab.readers import machine_file as machines
 from whesl.lab.replay import policy_savings_page as pages
 from whesl.lab.replay.case_from_logs import prepare
 from whesl.lab.replay.policy_comparison import candidate

@@ -9,11 +9,11 @@ import click
 
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FOLDER, quiet_option
-from whesl.experiments import page as pages
-from whesl.experiments import registry, runner
+from whesl.lab.reproductions import registry, runner
+from whesl.lab.reproductions import results_page as pages
 from whesl.lab.results.result_writers import as_json, plain
 from whesl.model.errors import UsageError
-from whesl.predict import compile_choice
+from whesl.prediction import compile_choice
 
 _PLACES = ("data", "../data", "../shared/data")
 

@@ -22,8 +22,8 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.lab.cluster.simulation import Simulation
-    from whesl.predict.failure_history import History
+    from whesl.lab.simulators.cluster.simulation import Simulation
+    from whesl.prediction.failures.failure_history import History
 
 # Seconds of processor in plain Python, and jobs under `reliable`, up to which nothing is compiled: to load
 # numba and kept machine code takes two seconds, to compile ten.
@@ -77,9 +77,9 @@ def schedule(
 
     A node that fails kills its job, which waits again at its place by arrival.
     """
-    from whesl.lab.cluster import plain_loop, simulation_records
     from whesl.lab.readers import swf
-    from whesl.predict import compile_choice
+    from whesl.lab.simulators.cluster import plain_event_loop, simulation_records
+    from whesl.prediction import compile_choice
 
     read = swf.read(log_file, strict=strict)
     nodes = processors or read.processors()
@@ -95,15 +95,15 @@ def schedule(
     if policy == "reliable":
         plain = len(work.job) <= _PLAIN_RELIABLE
     else:
-        plain = plain_loop.expected_seconds(work, nodes, policy) <= _SOONER
+        plain = plain_event_loop.expected_seconds(work, nodes, policy) <= _SOONER
     if plain:
         compile_choice.in_plain_python()
 
-    from whesl.lab.cluster.failure_alignment import beside
-    from whesl.lab.cluster.failure_alignment import predictor as named
-    from whesl.lab.cluster.simulation import simulate
-    from whesl.lab.cluster.simulation_records import spans
     from whesl.lab.results.result_writers import as_json
+    from whesl.lab.simulators.cluster.failure_alignment import beside
+    from whesl.lab.simulators.cluster.failure_alignment import predictor as named
+    from whesl.lab.simulators.cluster.simulation import simulate
+    from whesl.lab.simulators.cluster.simulation_records import spans
 
     truth, shift = None, 0.0
     if failures is not None:
@@ -156,7 +156,7 @@ def schedule(
 
 
 def _audit(result: Simulation, truth: History | None) -> None:
-    from whesl.lab.cluster.audit import audit
+    from whesl.lab.simulators.cluster.audit import audit
 
     wrong = audit(result.work, result.nodes, result.attempts, truth)
     if wrong:

@@ -26,11 +26,11 @@ from whesl.model.errors import UsageError, WheslError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.experiments.torus.loop import Outcome
-    from whesl.experiments.torus.workload import Workload
     from whesl.lab.readers.swf import Log
-    from whesl.placement.torus.boxes import Torus
-    from whesl.predict.failure_history import History
+    from whesl.lab.simulators.torus.event_loop import Outcome
+    from whesl.lab.simulators.torus.workload import Workload
+    from whesl.placement.policies.torus.boxes import Torus
+    from whesl.prediction.failures.failure_history import History
 
 _POLICIES = ("krevat", "balancing", "balancing-max", "tie-breaking", "reliable")
 _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
@@ -103,13 +103,13 @@ def torus(
     With --out DIR: DIR/jobs.parquet and DIR/summary.json. First come, first served, with backfilling and
     migration. A node that fails is usable at once; the job that held it starts again from its beginning.
     """
-    from whesl.experiments.torus import simulation
-    from whesl.experiments.torus.audit import audit
-    from whesl.experiments.torus.thinning import rate
-    from whesl.experiments.torus.workload import workload
     from whesl.lab.readers import swf
     from whesl.lab.results.result_writers import as_json, markdown, write_summary
     from whesl.lab.results.table_and_figure import Table
+    from whesl.lab.simulators.torus import simulation
+    from whesl.lab.simulators.torus.audit import audit
+    from whesl.lab.simulators.torus.thinning import rate
+    from whesl.lab.simulators.torus.workload import workload
 
     level = _level(policy, confidence, accuracy, failures)
     progress = shown(quiet=quiet)
@@ -216,10 +216,10 @@ def _truth(
     note: Any,
 ) -> History:
     """Return the failures in the log's seconds."""
-    from whesl.experiments.torus import simulation
-    from whesl.experiments.torus.thinning import thinned
-    from whesl.lab.cluster.failure_alignment import beside
     from whesl.lab.readers import failures
+    from whesl.lab.simulators.cluster.failure_alignment import beside
+    from whesl.lab.simulators.torus import simulation
+    from whesl.lab.simulators.torus.thinning import thinned
 
     begin, finish = float(work.jobs.submit[0]), float(work.jobs.submit[-1])
     longest = max(finish, float((work.jobs.submit + work.jobs.time).max()))
@@ -252,7 +252,7 @@ def _write(out: Path, geometry: Torus, work: Workload, outcome: Outcome, policy:
     import numpy as np
 
     from whesl.lab.results.result_writers import Ragged, write_jobs
-    from whesl.placement.torus.boxes import members
+    from whesl.placement.policies.torus.boxes import members
 
     nodes = [members(geometry, box) for box in outcome.box]
     offsets = np.concatenate([[0], np.cumsum([len(held) for held in nodes])])

@@ -22,10 +22,10 @@ from whesl.cli.options import (
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from whesl.lab.workflow.graph import Graph
-    from whesl.lab.workflow.simulate import Outcome
-    from whesl.lab.workflow.workload import Workload
-    from whesl.predict.failure_history import History
+    from whesl.lab.readers.workflow_graph import Graph
+    from whesl.lab.simulators.workflow.simulate import Outcome
+    from whesl.lab.simulators.workflow.workload import Workload
+    from whesl.prediction.failures.failure_history import History
 
 _POLICIES = ("flaw", "rank_hybd", "fifo", "aware-fifo", "reliable")
 
@@ -111,12 +111,12 @@ def workflow(
     from whesl.lab.readers.workflow_formats import read
     from whesl.lab.results.result_writers import as_json, markdown
     from whesl.lab.results.table_and_figure import Table
-    from whesl.lab.workflow import machine_file
-    from whesl.lab.workflow.audit import audit
-    from whesl.lab.workflow.simulate import simulate
-    from whesl.lab.workflow.workload import workload
-    from whesl.placement.list_scheduling import POLICIES
-    from whesl.predict.failure_history import merged
+    from whesl.lab.simulators.workflow import machine_file
+    from whesl.lab.simulators.workflow.audit import audit
+    from whesl.lab.simulators.workflow.simulate import simulate
+    from whesl.lab.simulators.workflow.workload import workload
+    from whesl.placement.policies.list_scheduling import POLICIES
+    from whesl.prediction.failures.failure_history import merged
 
     if resources is not None and nodes is not None:
         raise UsageError("--resources and --nodes both say what the machine is", hint="give one of them")

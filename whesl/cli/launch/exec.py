@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.isolator.launch.options import OPTIONS
 from whesl.model.errors import UsageError, WheslError
+from whesl.runtime.isolator.launch.options import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,11 +73,10 @@ def exec_(**options: Any) -> None:
     whesl exec -e rules.esl -- srun ./app input
     whesl exec --observe -e rules.esl -- ./app
     """
-    from whesl.agents import unwatched_command
     from whesl.doctor import rules_before_a_run
-    from whesl.isolator.launch import full_path, keeper
-    from whesl.isolator.launch.setup_json import Request
-    from whesl.wire.private_directory import explained
+    from whesl.runtime.isolator.launch import full_path, keeper, unwatched_command
+    from whesl.runtime.isolator.launch.setup_json import Request
+    from whesl.runtime.wire.private_directory import explained
 
     request = Request(**options)
     if not request.command and request.script is None:

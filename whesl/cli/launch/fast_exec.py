@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from whesl.isolator.launch import options
-from whesl.rjms import wrapped_script
+from whesl.managers.resource import wrapped_script
+from whesl.runtime.isolator.launch import options
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def told(arguments: Sequence[str]) -> list[str]:
     """
     if arguments[:1] != [wrapped_script.OPTION] or "--" not in arguments:
         return [*arguments]
-    from whesl.agents import signal_delivery
-    from whesl.isolator.launch.setup_json import script_content
     from whesl.model.errors import WheslError
+    from whesl.runtime.isolator.launch import signal_delivery
+    from whesl.runtime.isolator.launch.setup_json import script_content
 
     signal_delivery.hold_signals()  # those that come from here on are the program's
     command = arguments[arguments.index("--") + 1 :]
@@ -91,9 +91,9 @@ def attempt(arguments: Sequence[str]) -> None:
     found = None if COMPLETING in os.environ else read(arguments)
     if found is None:
         return
-    from whesl.isolator.launch import fast_path, keeper
     from whesl.model.errors import WheslError
-    from whesl.wire.private_directory import explained
+    from whesl.runtime.isolator.launch import fast_path, keeper
+    from whesl.runtime.wire.private_directory import explained
 
     try:
         told = fast_path.prepare(found)
@@ -101,7 +101,7 @@ def attempt(arguments: Sequence[str]) -> None:
         sys.stderr.write(f"whesl: {error}\n")
         sys.exit(error.exit_code)
     except OSError as error:
-        from whesl.agents import unwatched_command
+        from whesl.runtime.isolator.launch import unwatched_command
 
         unwatched_command.instead(found["command"], error, explained(error))
         sys.stderr.write(f"whesl: {explained(error)}\n")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whesl.model.errors import UsageError, WheslError, missing
-from whesl.site.publish import risk_table as published
+from whesl.placement.site.publish import risk_table as published
 
 _MODEL = b"PK"  # what a fitted model's file begins with
 _VALID = 30 * 86400.0  # seconds for which what a model says now is used
@@ -36,7 +36,7 @@ def table(file: str, directory: Path) -> str:
         published.read(path)
         return str(path)
     try:
-        from whesl.site.history import model
+        from whesl.placement.site.history import model
     except ModuleNotFoundError as error:
         raise missing(error, "a model", "whesl[predict]") from None
     found = model.load(path)
@@ -57,7 +57,7 @@ def placed(file: str, say: Callable[[str], None], *, act: bool) -> Iterator[None
         say: shows a line to the user.
         act: give jobs the policy's ranks; else only say what it would do.
     """
-    from whesl.site.flux import module_loading
+    from whesl.placement.site.flux import module_loading
 
     mine = False
     try:

@@ -18,18 +18,21 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 
-from whesl import esl, workflows
+from whesl import language
 from whesl.cli import broken_pipe
 from whesl.cli.launch import placement_setup
 from whesl.cli.options import RULES
-from whesl.coordinator.client import unheard_task_outcomes
-from whesl.coordinator.client.start import begin, ensure_running
-from whesl.coordinator.client.unregistered_job_requeue import LostStarts
 from whesl.doctor import rules_before_a_run
-from whesl.esl import shipped_policy
-from whesl.esl.path_expansion import expanded
-from whesl.esl.rules_file import load_rules, located
-from whesl.esl.spec import Spec
+from whesl.language import shipped_policy
+from whesl.language.path_expansion import expanded
+from whesl.language.rules_file import load_rules, located
+from whesl.language.spec import Spec
+from whesl.managers import workflow as workflows
+from whesl.managers.resource import SCHEDULERS, cluster_environment, default_manager, manager_table, scheduler
+from whesl.managers.workflow import prepare
+from whesl.managers.workflow.batch.script import split_source
+from whesl.managers.workflow.port import RemovesOlderRun, Running, WorkflowManager, text_of
+from whesl.managers.workflow.private_cluster import local_cluster
 from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 from whesl.model.workflow import Workflow
@@ -37,14 +40,12 @@ from whesl.report import progress_lines_and_table, text_report
 from whesl.report.collection import gather
 from whesl.report.live_records import Feed
 from whesl.report.report_builder import summarise
-from whesl.rjms import SCHEDULERS, cluster_environment, default_manager, manager_table, scheduler
-from whesl.wire import keys
-from whesl.wire.client import request
-from whesl.wire.messages import RegisterWorkflow
-from whesl.workflows import prepare
-from whesl.workflows.batch.script import split_source
-from whesl.workflows.port import RemovesOlderRun, Running, WorkflowManager, text_of
-from whesl.workflows.private_cluster import local_cluster
+from whesl.runtime.coordinator.client import unheard_task_outcomes
+from whesl.runtime.coordinator.client.start import begin, ensure_running
+from whesl.runtime.coordinator.client.unregistered_job_requeue import LostStarts
+from whesl.runtime.wire import keys
+from whesl.runtime.wire.client import request
+from whesl.runtime.wire.messages import RegisterWorkflow
 
 _REPLY = 30.0  # seconds for the coordinator to write a workflow down
 _LOOK = 0.25  # seconds between two looks
@@ -145,7 +146,7 @@ def run(
     manager = workflows.recognise(sources[0])
     # Everything is checked before anything is made.
     first = manager.read(sources, out=out, arguments=arguments)
-    result = esl.checked(rules, first)
+    result = language.checked(rules, first)
     assert result.spec is not None
     spec = located(result.spec, rules.absolute().parent)
     commands = "\n".join(text_of(Path(split_source(source).path)) for source in sources)

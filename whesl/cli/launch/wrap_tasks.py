@@ -9,13 +9,20 @@ from pathlib import Path
 
 import click
 
-from whesl import esl, workflows
+from whesl import language
 from whesl.cli.options import RULES
+from whesl.managers import workflow as workflows
+from whesl.managers.workflow.port import (
+    FluxifyOptions,
+    WorkflowManager,
+    keeping_steps,
+    spares_by_step,
+    text_of,
+)
+from whesl.managers.workflow.prepare import program
 from whesl.model import home as places
 from whesl.model.errors import UsageError
-from whesl.wire import keys
-from whesl.workflows.port import FluxifyOptions, WorkflowManager, keeping_steps, spares_by_step, text_of
-from whesl.workflows.prepare import program
+from whesl.runtime.wire import keys
 
 
 @click.command()
@@ -96,7 +103,7 @@ def _options(
     observe: bool,
 ) -> FluxifyOptions:
     found = manager.read(sources, workflow=workflow)
-    spec = esl.load(rules, found)
+    spec = language.load(rules, found)
     directory = "" if out is None else str(Path(out) if Path(out).is_dir() else Path(out).absolute().parent)
     return FluxifyOptions(
         program=program(),

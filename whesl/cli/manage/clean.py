@@ -16,16 +16,16 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from whesl.agents import node_claims
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen, steady
 from whesl.client import ended_task_removal
 from whesl.client.workflow_leftovers import Found, choose, some, survey
-from whesl.coordinator.client.journal_state import known_state
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.model.states import TaskState
-from whesl.wire import keys
+from whesl.runtime.coordinator.client.journal_state import known_state
+from whesl.runtime.isolator.nodes import node_claims
+from whesl.runtime.wire import keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

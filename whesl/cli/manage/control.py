@@ -13,13 +13,13 @@ import msgspec
 from whesl.cli import completion_candidates
 from whesl.cli.options import timeout_option
 from whesl.client import uncoordinated_tasks
-from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.core.dependents_and_names import AmbiguityError, resolve
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
-from whesl.wire import keys
-from whesl.wire.client import request
-from whesl.wire.messages import Command
+from whesl.runtime.coordinator.client.journal_state import known_state
+from whesl.runtime.coordinator.core.dependents_and_names import AmbiguityError, resolve
+from whesl.runtime.wire import keys
+from whesl.runtime.wire.client import request
+from whesl.runtime.wire.messages import Command
 
 _REPLY = 20.0
 _TURN = 0.1
@@ -72,7 +72,7 @@ def _known(home: Path, task: str) -> bool:
 
 
 def _control(action: str, task: str, wait: bool, timeout: float) -> None:
-    from whesl.coordinator.client.start import ensure_running
+    from whesl.runtime.coordinator.client.start import ensure_running
 
     home = keys.home()
     if not _known(home, task) and (found := uncoordinated_tasks.find(home, task)) is not None:

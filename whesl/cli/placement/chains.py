@@ -11,13 +11,13 @@ import click
 from whesl.cli.lab.progress import shown
 from whesl.cli.options import FILE, FOLDER, quiet_option, seed_option
 from whesl.model.errors import UsageError
-from whesl.predict.chains import chains_file, synthetic, trial
-from whesl.predict.chains.log_stream_predictor import ChainStream, Compiled
-from whesl.predict.chains.saved_state import Memory
+from whesl.prediction.log_chains import chains_file, synthetic, trial
+from whesl.prediction.log_chains.log_stream_predictor import ChainStream, Compiled
+from whesl.prediction.log_chains.saved_state import Memory
 
 if TYPE_CHECKING:
-    from whesl.predict.chains.chains_file import Chain
-    from whesl.predict.chains.evaluation import Failure, Scores
+    from whesl.prediction.log_chains.chains_file import Chain
+    from whesl.prediction.log_chains.evaluation import Failure, Scores
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _log_option = click.option(
@@ -95,8 +95,8 @@ def mine(
 
     The scores are those of chains that were mined without the last 30 % of the failures, on these.
     """
-    from whesl.predict.chains import archived_logs
-    from whesl.predict.chains.mining import Settings
+    from whesl.prediction.log_chains import archived_logs
+    from whesl.prediction.log_chains.mining import Settings
 
     settings = Settings(window, 10.0, support, confidence, shortest, max(shortest, longest))
     failures = _failures(failure_log)
@@ -146,7 +146,7 @@ def check(
     file: Path, logs: tuple[Path, ...], failure_log: Path | None, form: str | None, in_json: bool, quiet: bool
 ) -> None:
     """Check a file of chains; with --log try it, with --failures score it."""
-    from whesl.predict.chains import archived_logs
+    from whesl.prediction.log_chains import archived_logs
 
     if failure_log is not None and not logs:
         raise UsageError("--failures without --log", hint="give the log of the same time")

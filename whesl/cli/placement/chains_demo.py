@@ -9,17 +9,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whesl.detect.compressed_logs import opened
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.chains import archived_logs, chains_file, synthetic, trial
-from whesl.predict.chains.log_stream_predictor import Compiled
-from whesl.predict.chains.mining import Settings
+from whesl.prediction.log_chains import archived_logs, chains_file, synthetic, trial
+from whesl.prediction.log_chains.log_stream_predictor import Compiled
+from whesl.prediction.log_chains.mining import Settings
+from whesl.runtime.detect.compressed_logs import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whesl.lab.progress_interface import Progress
-    from whesl.predict.chains.evaluation import Scores
+    from whesl.lab.execution.progress_interface import Progress
+    from whesl.prediction.log_chains.evaluation import Scores
 
 _COLUMN = "EventTemplate"
 

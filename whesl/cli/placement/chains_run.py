@@ -16,17 +16,17 @@ import msgspec
 from whesl.cli.options import node_list
 from whesl.model.errors import RefusedError, WheslError
 from whesl.model.printable import visible
-from whesl.predict.chains import archived_logs, follow
-from whesl.predict.chains.lines import Header
-from whesl.predict.predictor_base import span
-from whesl.site.history import prediction_file
+from whesl.placement.site.history import prediction_file
+from whesl.prediction.failures.predictor_base import span
+from whesl.prediction.log_chains import archived_logs, follow
+from whesl.prediction.log_chains.lines import Header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whesl.model.evidence import PredictedFailure
-    from whesl.predict.chains.log_stream_predictor import ChainStream
-    from whesl.predict.chains.saved_state import Memory
+    from whesl.prediction.log_chains.log_stream_predictor import ChainStream
+    from whesl.prediction.log_chains.saved_state import Memory
 
 
 def expanded(nodes: str) -> frozenset[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from whesl.model.errors import UsageError, WheslError
-from whesl.site.flux import modprobe_file, module_loading
-from whesl.site.flux.module_loading import Options
+from whesl.placement.site.flux import modprobe_file, module_loading
+from whesl.placement.site.flux.module_loading import Options
 
 predictions = click.option(
     "--flux",
@@ -51,7 +51,7 @@ def options(
     if wait and not act:
         raise UsageError("--wait-for-better without --act: a module that observes holds no job back")
     if act:
-        from whesl.site.flux import prediction_source  # of the extra
+        from whesl.placement.site.flux import prediction_source  # of the extra
 
         prediction_source.may_act(Path(file), despite)
     return Options(predictions=str(file), acts=act, queue=queue or "", wait=wait, packages=packages)

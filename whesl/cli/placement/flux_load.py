@@ -6,7 +6,7 @@ import click
 
 from whesl.cli.placement import flux_install
 from whesl.cli.placement.site_history_options import despite_option
-from whesl.site.flux import module_loading
+from whesl.placement.site.flux import module_loading
 
 
 @click.command()

@@ -12,7 +12,7 @@ from whesl.cli.placement.serve import directory
 from whesl.cli.placement.site_history_options import despite_option
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
-from whesl.site.slurm import plugin_installation as steps
+from whesl.placement.site.slurm import plugin_installation as steps
 
 slurm = click.option("--slurm", is_flag=True, help="For Slurm, the default.")
 conf = click.option(

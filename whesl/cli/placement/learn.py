@@ -50,7 +50,7 @@ def learn(
     """
     import msgspec
 
-    from whesl.site.history import model, model_selection, report, rolling, scoring
+    from whesl.placement.site.history import model, model_selection, report, rolling, scoring
 
     found = gathered(**read)
     if not in_json:

@@ -36,7 +36,7 @@ def health(node: str | None, append: Path | None, root: Path, no_smart: bool) ->
     Run it on each node, from Slurm's HealthCheckProgram or a timer. learn --health takes the records; what
     counts is a counter that went up between two of them.
     """
-    from whesl.site.node_counters import read
+    from whesl.placement.site.node_counters import read
 
     name = node or socket.gethostname().partition(".")[0]
     if "/" in name or name.startswith(".") or not name.isprintable():

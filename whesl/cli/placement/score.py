@@ -59,7 +59,7 @@ def score(
     saved.
     """
     from whesl.lab.results.result_writers import as_json, markdown
-    from whesl.site.history import report, rolling, scoring
+    from whesl.placement.site.history import report, rolling, scoring
 
     found = gathered(**read)
     if not in_json:

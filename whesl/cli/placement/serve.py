@@ -17,13 +17,13 @@ import click
 
 from whesl.cli.placement.site_history_options import despite_option
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
-from whesl.site.publish import risk_table
-from whesl.site.publish.core.node_changes import Settings
-from whesl.site.slurm import plugin_installation
-from whesl.site.slurm.node_and_job_updates import Cluster
-from whesl.site.slurm.placement_service import Service
-from whesl.site.slurm.prediction_sources import Sources
-from whesl.wire.metrics_server import MetricsServer, address
+from whesl.placement.site.publish import risk_table
+from whesl.placement.site.publish.core.node_changes import Settings
+from whesl.placement.site.slurm import plugin_installation
+from whesl.placement.site.slurm.node_and_job_updates import Cluster
+from whesl.placement.site.slurm.placement_service import Service
+from whesl.placement.site.slurm.prediction_sources import Sources
+from whesl.runtime.wire.metrics_server import MetricsServer, address
 
 DIRECTORY = Path("/var/lib/whesl/placement")
 _PATIENCE = 60.0  # seconds for taking everything back at the end

@@ -9,11 +9,11 @@ import click
 import msgspec
 
 from whesl.cli.placement.serve import directory
-from whesl.model.decode_errors import UNDECODABLE
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
-from whesl.predict.predictor_base import span
-from whesl.site.publish import risk_table as published
-from whesl.site.slurm.placement_service import STATUS, TABLE, Status
+from whesl.placement.site.publish import risk_table as published
+from whesl.placement.site.slurm.placement_service import STATUS, TABLE, Status
+from whesl.prediction.failures.predictor_base import span
 
 _LATE = 3.0  # periods after which a service counts as silent
 

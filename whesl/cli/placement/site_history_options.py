@@ -18,7 +18,7 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.site.history.site_history import Gathering, SiteHistory
+    from whesl.placement.site.history.site_history import Gathering, SiteHistory
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -118,8 +118,8 @@ def gathered(
         WheslError: a file cannot be read, or a command fails.
     """
     from whesl.lab.readers import format_detection
-    from whesl.site.history import bad_node_reports as seen
-    from whesl.site.history.site_history import Gathering
+    from whesl.placement.site.history import bad_node_reports as seen
+    from whesl.placement.site.history.site_history import Gathering
 
     if not (slurm or flux or events or jobs):
         raise UsageError(
@@ -159,7 +159,7 @@ def gathered(
 def _ask(
     found: Gathering, *, slurm: bool, flux: bool, begin: float | None, leave_out: str, take: str
 ) -> None:
-    from whesl.site.history import commands
+    from whesl.placement.site.history import commands
 
     now = time.time()
     since = now - _YEAR if begin is None else begin
@@ -184,10 +184,10 @@ def _signs(
     chains: Path | None,
     predictions: tuple[Path, ...],
 ) -> None:
-    from whesl.predict.chains import archived_logs, chains_file
-    from whesl.predict.chains.log_stream_predictor import Compiled
-    from whesl.site import node_counters as counters
-    from whesl.site.history import prediction_file as recorded
+    from whesl.placement.site import node_counters as counters
+    from whesl.placement.site.history import prediction_file as recorded
+    from whesl.prediction.log_chains import archived_logs, chains_file
+    from whesl.prediction.log_chains.log_stream_predictor import Compiled
 
     if health:
         readings, malformed = counters.load(health)

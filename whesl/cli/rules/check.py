@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from whesl import esl
+from whesl import language
 from whesl.cli.options import RULES
-from whesl.esl.spec import Spec
+from whesl.language.spec import Spec
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import Workflow
 
 if TYPE_CHECKING:
-    from whesl.esl.diagnostics import Result
+    from whesl.language.diagnostics import Result
 
 _FILE = click.Path(path_type=Path)
 
@@ -63,13 +63,15 @@ def check(
 
     Exit status: 0 clean (warnings are allowed unless --strict), 1 errors, 2 a file cannot be read.
     """
-    from whesl.esl.diagnostics import Severity, render_all
+    from whesl.language.diagnostics import Severity, render_all
 
     workflow = read_workflow(study) if study is not None else None
     # All files are read before any is reported on, so that a wrong name is not lost between findings.
-    contents = [(file, esl.read_file(file)) for file in files]
+    contents = [(file, language.read_file(file)) for file in files]
     results = [
-        _with_surroundings(esl.parse(content, str(file), workflow), file, workflow, workspace, spares, study)
+        _with_surroundings(
+            language.parse(content, str(file), workflow), file, workflow, workspace, spares, study
+        )
         for file, content in contents
     ]
     wrong: list[dict[str, str | int]] = []
@@ -114,7 +116,7 @@ def _with_surroundings(
 ) -> Result:
     """Add warnings of what does not fit this host: else the first failure would find out."""
     from whesl.doctor.rules_on_this_host import Surroundings
-    from whesl.workflows.port import text_of
+    from whesl.managers.workflow.port import text_of
 
     if result.spec is None:
         return result
@@ -127,8 +129,8 @@ def _with_surroundings(
 @click.argument("file", type=_FILE)
 @click.option("-o", "--output", type=_FILE, metavar="OUT", help="Write to this file, not to standard output.")
 def compile_(file: Path, output: Path | None) -> int:
-    """Print a specification as JSON; its schema is whesl/esl/spec.schema.json."""
-    text = msgspec.json.format(msgspec.json.encode(esl.load(file)), indent=2) + b"\n"
+    """Print a specification as JSON; its schema is whesl/language/spec.schema.json."""
+    text = msgspec.json.format(msgspec.json.encode(language.load(file)), indent=2) + b"\n"
     if output is None:
         sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()
@@ -142,8 +144,8 @@ def compile_(file: Path, output: Path | None) -> int:
 
 def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str, str | int]]]:
     """Run the sample lines of a file; return how many there were, and what is wrong, as findings."""
-    from whesl.detect import sample_lines as running
-    from whesl.esl.tools import sample_comments
+    from whesl.language.tools import sample_comments
+    from whesl.runtime.detect import sample_lines as running
 
     count, failures = running.run(spec, sample_comments.read(content, str(file)))
     return count, [
@@ -163,8 +165,8 @@ def _samples(file: Path, content: bytes, spec: Spec) -> tuple[int, list[dict[str
 
 def _notices(study: Path) -> list[str]:
     """Return what wrapping changes for a study or script, a sentence each."""
-    from whesl.workflows.port import text_of
-    from whesl.workflows.wrapping_changes import concerning
+    from whesl.managers.workflow.port import text_of
+    from whesl.managers.workflow.wrapping_changes import concerning
 
     return [notice.sentence(str(study)) for notice in concerning(text_of(study))]
 
@@ -172,7 +174,7 @@ def _notices(study: Path) -> list[str]:
 def read_workflow(study: Path) -> Workflow:
     """Read the workflow that jobs are looked up in."""
     try:
-        from whesl.workflows import verified
+        from whesl.managers.workflow import verified
     except ImportError as error:
         raise WheslError(
             f"this installation cannot read workflows ({error})", hint="check without --workflow"

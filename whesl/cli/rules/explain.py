@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from whesl import esl
+from whesl import language
 from whesl.cli.options import RULES
 from whesl.cli.rules.check import read_workflow
-from whesl.esl.detections.base import Source, Stream
-from whesl.esl.spec import Spec
+from whesl.language.detections.base import Source, Stream
+from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.workflow import Task, Workflow, job_matches
 
 if TYPE_CHECKING:
-    from whesl.detect.rehearsal import Rehearsed
-    from whesl.esl.tools.sentences import Explained
+    from whesl.language.tools.sentences import Explained
+    from whesl.runtime.detect.rehearsal import Rehearsed
 
 _FILE = click.Path(path_type=Path)
 _WIDTH = 100
@@ -78,13 +78,13 @@ def explain(
 
     A log has no clock: HANG, SILENCE and PROGRESS cannot be judged, and WITHIN counts as kept.
     """
-    from whesl.esl.tools import sentences
+    from whesl.language.tools import sentences
 
     workflow = read_workflow(study) if study is not None else None
     rules = rules or named
     if rules is None:
         raise UsageError("RULES are missing", hint="whesl explain rules.esl, or whesl explain -e default")
-    spec = esl.load(rules, workflow)
+    spec = language.load(rules, workflow)
     explained = sentences.explain(spec)
     if not logs and (status is not None or job):
         raise UsageError("--job and --status are about a log", hint="give it with --log FILE")
@@ -135,7 +135,7 @@ def _text(spec: Spec, explained: Sequence[Explained], workflow: Workflow | None)
 
 
 def _watched(item: Explained, workflow: Workflow | None) -> str:
-    from whesl.esl.tools.sentences import matching
+    from whesl.language.tools.sentences import matching
 
     if workflow is None:
         return matching(item.jobs)
@@ -180,7 +180,7 @@ def _task(spec: Spec, workflow: Workflow | None, job: str) -> Task:
 
 
 def _rehearse(spec: Spec, task: Task, logs: Sequence[str], status: int | None, named: bool) -> Rehearsed:
-    from whesl.detect.rehearsal import Rehearsal
+    from whesl.runtime.detect.rehearsal import Rehearsal
 
     if not named:
         exceptions = tuple(msgspec.structs.replace(item, jobs=("*",)) for item in spec.exceptions)
@@ -241,7 +241,7 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _dry_run(spec: Spec, rehearsed: Rehearsed, most: int) -> Iterator[str]:
-    from whesl.esl.wording import times
+    from whesl.language.wording import times
 
     yield f"{spec.file}, on {_counted(rehearsed.lines, 'line')} ({_counted(rehearsed.bytes, 'byte')})"
     if not spec.exceptions:

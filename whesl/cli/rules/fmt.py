@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from whesl import esl
+from whesl import language
 from whesl.model.errors import UsageError, WheslError
 
 
@@ -27,8 +27,8 @@ def fmt(files: tuple[str, ...], check: bool, diff: bool) -> int:
 
     Exit status: 0 done; 1 syntax errors, or with --check a file that would change; 2 a file cannot be read.
     """
-    from whesl.esl.diagnostics import render_all
-    from whesl.esl.tools.formatting import layout
+    from whesl.language.diagnostics import render_all
+    from whesl.language.tools.formatting import layout
 
     contents = [(name, _read(name)) for name in files]
     broken = changed = 0
@@ -57,7 +57,7 @@ def fmt(files: tuple[str, ...], check: bool, diff: bool) -> int:
 
 
 def _read(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else esl.read_file(name)
+    return sys.stdin.buffer.read() if name == "-" else language.read_file(name)
 
 
 def _show(old: bytes, new: bytes, name: str) -> None:

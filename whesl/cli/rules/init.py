@@ -24,10 +24,10 @@ def init(study: Path, output: Path | None, logs: tuple[str, ...], other: Path | 
 
     Exit status: 0 written, and `whesl check --strict` has nothing to say; 1 written, with warnings; 2 usage.
     """
-    from whesl import esl
-    from whesl.esl.diagnostics import render_all
-    from whesl.learning.first_specification import first_specification
-    from whesl.learning.surroundings import found
+    from whesl import language
+    from whesl.language.diagnostics import render_all
+    from whesl.runtime.rule_learning.first_specification import first_specification
+    from whesl.runtime.rule_learning.surroundings import found
 
     workflow = read_workflow(study)
     text = first_specification(found(workflow, study.name, logs, other, os.environ))
@@ -35,7 +35,7 @@ def init(study: Path, output: Path | None, logs: tuple[str, ...], other: Path | 
     if target.exists() and not yes and not click.confirm(f"{target} is there already: overwrite it?"):
         raise UsageError(f"{target} stays as it is", hint="-o FILE writes another one")
     target.write_text(text, encoding="utf-8")
-    result = esl.parse(text.encode(), str(target), workflow)
+    result = language.parse(text.encode(), str(target), workflow)
     for finding in render_all(result):
         click.echo(finding)
     script, rules = shlex.quote(str(study)), shlex.quote(str(target))

@@ -22,16 +22,16 @@ def learn(good: tuple[str, ...], bad: tuple[str, ...], as_json: bool) -> int:
 
     Exit status: 0 something was learned, 3 too little to learn from, 2 usage.
     """
-    from whesl.learning.learn import learn as learned_of
-    from whesl.learning.reading import run_of
-    from whesl.learning.specification import specification
-    from whesl.learning.surroundings import named
+    from whesl.runtime.rule_learning.learn import learn as learned_of
+    from whesl.runtime.rule_learning.reading import run_of
+    from whesl.runtime.rule_learning.specification import specification
+    from whesl.runtime.rule_learning.surroundings import named
 
     if good or bad:
         logs = [([name], True) for name in named(good)] + [([name], False) for name in named(bad)]
     else:
         from whesl.client.task_outputs import runs
-        from whesl.wire import keys
+        from whesl.runtime.wire import keys
 
         logs = runs(keys.home())
     found = learned_of([run_of(files, good=well) for files, well in logs])

@@ -16,13 +16,13 @@ from rich.text import Text
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
 from whesl.cli.options import node_list
-from whesl.coordinator.client.journal_state import known_state
-from whesl.coordinator.json_views import nodes_view
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
-from whesl.wire import keys
-from whesl.wire.client import request
-from whesl.wire.messages import Command
+from whesl.runtime.coordinator.client.journal_state import known_state
+from whesl.runtime.coordinator.json_views import nodes_view
+from whesl.runtime.wire import keys
+from whesl.runtime.wire.client import request
+from whesl.runtime.wire.messages import Command
 
 _REPLY = 10.0
 
@@ -114,7 +114,7 @@ def _clear(wanted: Sequence[str], *, everything: bool = False) -> None:
 
 
 def _tell(action: str, node: str, arguments: dict[str, str]) -> None:
-    from whesl.coordinator.client.start import ensure_running
+    from whesl.runtime.coordinator.client.start import ensure_running
 
     home = keys.home()
     ensure_running(home)

@@ -13,8 +13,8 @@ import msgspec
 
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, UsageError
-from whesl.wire import keys
-from whesl.wire.endpoint import read_endpoint
+from whesl.runtime.wire import keys
+from whesl.runtime.wire.endpoint import read_endpoint
 
 
 @click.group()
@@ -43,7 +43,7 @@ def start(
     foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool, take_over: bool
 ) -> None:
     """Start the coordinator, unless it runs."""
-    from whesl.coordinator.client.start import ensure_running, running
+    from whesl.runtime.coordinator.client.start import ensure_running, running
 
     home = keys.home()
     options = ["--idle", str(idle)] if idle is not None else []
@@ -53,7 +53,7 @@ def start(
         wanted = _metrics(metrics, metrics_open)
         options += ["--metrics", metrics, *(["--metrics-open"] if metrics_open else [])]
     if foreground:
-        os.execv(sys.executable, [sys.executable, "-m", "whesl.coordinator", *options])  # noqa: S606 - no shell is wanted
+        os.execv(sys.executable, [sys.executable, "-m", "whesl.runtime.coordinator", *options])  # noqa: S606 - no shell is wanted
     found = ensure_running(home, options=options)
     click.echo(f"the coordinator runs: process {found.pid} on {found.host}, port {found.port}")
     told = (running(home) or {}).get("metrics", "")
@@ -69,7 +69,7 @@ def start(
 
 def _metrics(text: str, open_to_others: bool) -> str:
     """Return where metrics will be, before anything is started for them."""
-    from whesl.wire.metrics_server import address
+    from whesl.runtime.wire.metrics_server import address
 
     host, port = address(text, open_to_others=open_to_others)
     if importlib.util.find_spec("prometheus_client") is None:
@@ -93,7 +93,7 @@ def _files(directory: Path) -> str:
 @coordinator.command()
 def stop() -> int:
     """End the coordinator in order; running tasks go on without it."""
-    from whesl.coordinator.client import start as control
+    from whesl.runtime.coordinator.client import start as control
 
     if control.stop(keys.home()):
         click.echo("the coordinator has ended")
@@ -106,9 +106,9 @@ def stop() -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(as_json: bool) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
-    from whesl.coordinator.client import start as control
-    from whesl.coordinator.json_views import unreachable_managers
     from whesl.report.text_report import count
+    from whesl.runtime.coordinator.client import start as control
+    from whesl.runtime.coordinator.json_views import unreachable_managers
 
     home = keys.home()
     health = control.running(home)

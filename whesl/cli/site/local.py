@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
-from whesl.local import daemons, protocol
-from whesl.local.artificial_wait import FORMS, QueueWait
-from whesl.local.cluster_directory import Cluster
-from whesl.local.commands import formats, options
+from whesl.managers.resource.embedded import daemons, protocol
+from whesl.managers.resource.embedded.artificial_wait import FORMS, QueueWait
+from whesl.managers.resource.embedded.cluster_directory import Cluster
+from whesl.managers.resource.embedded.commands import formats, options
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition, Settings
+from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError, missing
-from whesl.rjms.hostlist import expand
-from whesl.scheduling.records import Partition, Settings
 
 as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
 
@@ -36,7 +36,9 @@ def local(context: click.Context, name: str | None) -> None:
 def _check_predictions(path: Path) -> None:
     """Raise an error for what is no model and no table, before anything starts."""
     try:
-        from whesl.site.flux import prediction_source  # it needs an extra, which this command alone does not
+        from whesl.placement.site.flux import (
+            prediction_source,  # it needs an extra, which this command alone does not
+        )
     except ModuleNotFoundError as error:
         raise missing(error, "--placement", "whesl[predict]") from error
     try:
@@ -139,7 +141,7 @@ def env(cluster: Cluster) -> None:
 @click.pass_obj
 def submit(cluster: Cluster, arguments: tuple[str, ...]) -> int:
     """Submit a script, with the options of sbatch."""
-    from whesl.local.commands import main
+    from whesl.managers.resource.embedded.commands import main
 
     os.environ["WHESL_LOCAL"] = cluster.path
     return main(["sbatch", *arguments])

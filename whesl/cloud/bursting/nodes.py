@@ -15,9 +15,9 @@ import msgspec
 from whesl.cloud.bursting.core.orphans import Memory, orphans
 from whesl.cloud.providers.port import Instance, InstanceRequest, Provider
 from whesl.cloud.providers.processes.files import locked
-from whesl.journal import Journal
-from whesl.model import file_retry
-from whesl.model.decode_errors import UNDECODABLE
+from whesl.files import file_retry
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.runtime.journal import Journal
 
 ASKED, ENDED = "asked", "ended"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whesl.cloud.core.records import HOUR, Cost, Domain, PriceList, Schedule, Workflow
+from whesl.cloud.core.plan_records import HOUR, Cost, Domain, PriceList, Schedule, Workflow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,8 +15,7 @@ import numpy as np
 from whesl.cloud.core import cost, scaler, schedule
 from whesl.cloud.core import uncertainty as uncertainty
 from whesl.cloud.core.cost import data_cost
-from whesl.cloud.core.plan_simulation import follow
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     CLUSTER,
     HOUR,
     FreeForecast,
@@ -27,6 +26,7 @@ from whesl.cloud.core.records import (
     Settings,
     Workflow,
 )
+from whesl.cloud.core.plan_simulation import follow
 from whesl.cloud.core.stage_pipeline import hours as hours_text
 from whesl.cloud.core.stage_speed import Pace, critical_path
 from whesl.model.errors import UsageError

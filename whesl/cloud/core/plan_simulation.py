@@ -14,12 +14,12 @@ from whesl.cloud.core.cost import data_cost
 from whesl.cloud.core.scaler import LATE
 from whesl.cloud.core.stage_speed import SLACK, executor_tasks, request_hours
 from whesl.cloud.core.uncertainty import LOCAL, last_task
-from whesl.predict.numba_jit import jit_inner
+from whesl.prediction.numba_jit import jit_inner
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.cloud.core.records import PriceList
+    from whesl.cloud.core.plan_records import PriceList
     from whesl.cloud.core.scaler_events import ScalerState
     from whesl.cloud.core.stage_speed import Pace
     from whesl.cloud.core.uncertainty import Draws

@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     DEFAULT_SECONDS,
     HOUR,
     Measurement,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from whesl.cloud.core.records import Domain, Plan, Purpose
+from whesl.cloud.core.plan_records import Domain, Plan, Purpose
 from whesl.cloud.core.scaler_events import (
     Command,
     DeadlineAtRisk,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.cloud.core.records import Purpose, Settings
+from whesl.cloud.core.plan_records import Purpose, Settings
 
 
 class StageCount(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.cloud.core import stage_pipeline as pipeline
-from whesl.cloud.core.records import CLUSTER, HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
+from whesl.cloud.core.plan_records import CLUSTER, HOUR, Assignment, Domain, PriceList, Schedule, Slot, Window
 from whesl.cloud.core.stage_pipeline import Slots
 from whesl.cloud.core.stage_speed import executor_tasks
 from whesl.model.errors import UsageError

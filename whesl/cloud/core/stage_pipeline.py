@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from whesl.cloud.core.records import HOUR, Window
+from whesl.cloud.core.plan_records import HOUR, Window
 from whesl.cloud.core.stage_speed import Pace, critical_path
 from whesl.model.errors import UsageError
 

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     CLUSTER,
     HOUR,
     Domain,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from whesl.cloud.core.records import Domain
+from whesl.cloud.core.plan_records import Domain
 
 
 def load(queued: float, executors: float) -> float:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from whesl.cloud.core.records import CLUSTER, HOUR
+from whesl.cloud.core.plan_records import CLUSTER, HOUR
 from whesl.cloud.core.stage_speed import critical_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.cloud.core.records import FreeForecast, Profile
+    from whesl.cloud.core.plan_records import FreeForecast, Profile
     from whesl.cloud.core.stage_speed import Pace
 
 # Correlation of an hour's rank among its quantiles with that of the next (on Theta and Curie: 0.6 to 0.8).

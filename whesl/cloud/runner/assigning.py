@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from itertools import islice
 
 from whesl.cloud.core import task_preloading
-from whesl.cloud.core.records import Domain
+from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.core.scaler_events import StageTable
 from whesl.cloud.core.stage_speed import SLACK
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.events_and_commands import Copy, Send
 from whesl.cloud.runner.messages import Assignment
-from whesl.cloud.runner.records import ExecutorState, Made
+from whesl.cloud.runner.run_records import ExecutorState, Made
 from whesl.cloud.runner.state import Executor
 from whesl.cloud.runner.transition_context import Context
 

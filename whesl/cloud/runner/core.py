@@ -6,10 +6,10 @@ for what may not have been carried out; each command may be repeated.
 
 from __future__ import annotations
 
-from whesl.cloud.core.records import Domain
+from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.assigning import Queues
 from whesl.cloud.runner.events_and_commands import (
     Command,
@@ -24,7 +24,7 @@ from whesl.cloud.runner.events_and_commands import (
     Start,
 )
 from whesl.cloud.runner.messages import ExecutorReport
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.scaling import Scaling
 from whesl.cloud.runner.state import Executor, RunState
 from whesl.cloud.runner.transition_context import Context

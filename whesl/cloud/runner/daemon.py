@@ -15,10 +15,10 @@ from threading import Event as Flag
 
 import msgspec
 
-from whesl.cloud.core.records import Domain
+from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.providers.port import NoCapacityError
 from whesl.cloud.runner import messages
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.core import Core, Outcome
 from whesl.cloud.runner.events_and_commands import (
     Command,
@@ -35,12 +35,12 @@ from whesl.cloud.runner.events_and_commands import (
     Start,
     Tick,
 )
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.sides import Side, final
 from whesl.cloud.transfer.port import Digest
-from whesl.journal import Journal, JournalError
-from whesl.model.decode_errors import UNDECODABLE
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import WheslError
+from whesl.runtime.journal import Journal, JournalError
 
 PASSING, PATIENCE = ("full", "busy", "input-output"), 3600.0  # reasons for which a journal is waited for
 CALLS = 4  # of each kind at once, for each side

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.cloud.core.records import Domain, Platform
+from whesl.cloud.core.plan_records import Domain, Platform
 from whesl.cloud.runner.messages import Assignment, ExecutorReport
-from whesl.cloud.runner.records import ExecutorAsked, ExecutorState
+from whesl.cloud.runner.run_records import ExecutorAsked, ExecutorState
 from whesl.cloud.transfer.port import Digest
 
 

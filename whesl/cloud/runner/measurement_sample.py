@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 import msgspec
 
 from whesl.cloud.core import scaler
-from whesl.cloud.core.records import (
+from whesl.cloud.core.plan_records import (
     DEFAULT_SECONDS,
     HOUR,
     Assignment,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from whesl.cloud.runner.records import Made
+from whesl.cloud.runner.run_records import Made
 
 SAID = "said"
 DATA = "data"

@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from whesl.cloud.core import plan_menu, scaler
-from whesl.cloud.core.records import HOUR, Plan, Platform
+from whesl.cloud.core.plan_records import HOUR, Plan, Platform
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.core.stage_speed import LONGEST, whole
 from whesl.model.errors import UsageError

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.cloud.core.records import Domain, Workflow
+from whesl.cloud.core.plan_records import Domain, Workflow
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages, workspace_archive
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.core import Core
 from whesl.cloud.runner.daemon import Shell
 from whesl.cloud.runner.events_and_commands import Limits
@@ -29,11 +29,11 @@ from whesl.cloud.runner.state import RunState, fold
 from whesl.cloud.runner.workflow_check import runnable
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import Digest
-from whesl.journal import Journal
-from whesl.locking import takeover_lock
-from whesl.model import file_retry
-from whesl.model.decode_errors import UNDECODABLE
+from whesl.files import file_retry
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import RefusedError, UsageError, WheslError
+from whesl.runtime.journal import Journal
+from whesl.runtime.locking import takeover_lock
 
 STOP = "stop"  # a file in a run's directory that has it ended
 LEFT = "files in the cloud"  # a trouble: what a run has left there

@@ -8,7 +8,7 @@ from statistics import fmean
 import msgspec
 
 from whesl.cloud.core import scaler
-from whesl.cloud.core.records import CLUSTER, HOUR, Domain, Purpose
+from whesl.cloud.core.plan_records import CLUSTER, HOUR, Domain, Purpose
 from whesl.cloud.core.scaler_events import (
     Command,
     DeadlineAtRisk,
@@ -24,10 +24,10 @@ from whesl.cloud.core.scaler_events import (
     StartInstances,
     WithdrawRequests,
 )
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.assigning import Queues
 from whesl.cloud.runner.events_and_commands import Start
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.state import LEAST_BILLED, Executor
 from whesl.cloud.runner.transition_context import Context
 

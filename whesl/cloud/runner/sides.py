@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol
 
-from whesl.cloud.core.records import Domain
+from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.providers.port import (
     EndReason,
     Instance,
@@ -18,11 +18,11 @@ from whesl.cloud.providers.port import (
     Provider,
 )
 from whesl.cloud.runner.events_and_commands import Seen
-from whesl.cloud.runner.records import ExecutorAsked, ExecutorState
+from whesl.cloud.runner.run_records import ExecutorAsked, ExecutorState
 from whesl.cloud.transfer.port import Store
+from whesl.managers.resource.port import Demands, JobRecord, JobRequest, Scheduler, TriesRequests
 from whesl.model.errors import RefusedError
 from whesl.model.states import JobState
-from whesl.rjms.port import Demands, JobRecord, JobRequest, Scheduler, TriesRequests
 
 # Seconds after its end time from which on an instance that its cloud does not show is gone.
 UNSEEN = 120.0

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-from whesl.cloud.core.records import Domain, Platform
+from whesl.cloud.core.plan_records import Domain, Platform
 from whesl.cloud.core.stage_speed import LONGEST
 from whesl.cloud.providers.port import Market, Offer, Provider
 from whesl.cloud.providers.processes.files import Settings as ProcessSettings
@@ -18,9 +18,9 @@ from whesl.cloud.runner.sides import ProviderSide, SchedulerSide, Side
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.opening import opened
 from whesl.cloud.transfer.port import Store
-from whesl.model import file_retry, toml
+from whesl.files import file_retry, toml
+from whesl.managers.resource.port import Demands
 from whesl.model.errors import UsageError
-from whesl.rjms.port import Demands
 
 FILE = "cloud.toml"
 _HINT = "docs/cloud/run.md has the file with all its keys"
@@ -263,7 +263,7 @@ def _jobs(
     site: Site,
     demands: Demands = Demands(),  # noqa: B008 - frozen
 ) -> SchedulerSide:
-    from whesl import rjms
+    from whesl.managers import resource
 
     logs = directory / "logs"
     logs.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -271,7 +271,7 @@ def _jobs(
     worker = shlex.join([sys.executable, "-m", "whesl", "cloud", "worker", "--store", seen_as])
     given = f'--poll {max(0.05, site.poll / 5):g} --executor "$1" --seconds "$2"'
     file_retry.write(script, f"#!/bin/sh\nexec {worker} {given}\n".encode(), 0o700)
-    scheduler = rjms.scheduler(name, **options)
+    scheduler = resource.scheduler(name, **options)
     return SchedulerSide(
         domain, scheduler, store, script=script, partition=partition, logs=logs, demands=demands
     )

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from whesl.cloud.core.records import HOUR, Domain, Task, Workflow
+from whesl.cloud.core.plan_records import HOUR, Domain, Task, Workflow
 from whesl.cloud.core.scaler_events import ScalerState
-from whesl.cloud.runner import records as r
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner import run_records as r
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.transfer.port import Digest
-from whesl.journal import Record as Entry
+from whesl.runtime.journal import Record as Entry
 
 LEAST_BILLED = 60.0  # seconds of an instance that are paid at least
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from whesl.cloud.core.records import Domain
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.core.plan_records import Domain
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.state import RunState
 
 

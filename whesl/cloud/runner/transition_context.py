@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from whesl.cloud.runner import records as r
+from whesl.cloud.runner import run_records as r
 from whesl.cloud.runner.events_and_commands import Command, End, Limits
-from whesl.cloud.runner.records import ExecutorState
+from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.state import Executor, RunState
 
 END_AGAIN = 30.0  # seconds until an executor that has not ended is told again

@@ -22,10 +22,10 @@ import msgspec
 
 from whesl.cloud.runner import messages, workspace_archive
 from whesl.cloud.runner.messages import Assignment, ExecutorReport
-from whesl.cloud.runner.records import Made
+from whesl.cloud.runner.run_records import Made
 from whesl.cloud.transfer.directory import DirectoryStore
 from whesl.cloud.transfer.port import DamagedError, Store, checked, digest_of
-from whesl.model.decode_errors import UNDECODABLE
+from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError, WheslError
 
 T = TypeVar("T")

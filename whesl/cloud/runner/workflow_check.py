@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from whesl.cloud.core.records import Task, Workflow
+from whesl.cloud.core.plan_records import Task, Workflow
 from whesl.cloud.transfer.port import checked
 from whesl.model.errors import UsageError
 

@@ -13,8 +13,8 @@ import tarfile
 import time
 from pathlib import Path
 
-from whesl.locking import takeover_lock
 from whesl.model.errors import WheslError
+from whesl.runtime.locking import takeover_lock
 
 ARCHIVES = ".workspaces"  # below the data; a study's own patterns do not find it there
 SUFFIX = ".tar"

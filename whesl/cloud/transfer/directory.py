@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whesl.cloud.transfer.port import Digest, checked, digest_of, missing, same
-from whesl.model import file_retry
+from whesl.files import file_retry
 from whesl.model.errors import CouldNotObserveError
 
 _UNFINISHED = ".whesl-part-"

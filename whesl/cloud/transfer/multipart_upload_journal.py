@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from whesl.cloud.transfer.port import Digest
-from whesl.model import file_retry
-from whesl.model.decode_errors import UNDECODABLE
+from whesl.files import file_retry
+from whesl.files.decode_errors import UNDECODABLE
 
 
 class Upload(msgspec.Struct, frozen=True, kw_only=True):

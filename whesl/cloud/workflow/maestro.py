@@ -11,11 +11,11 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from whesl.cloud.core.records import DataFile, Processor, Task, Workflow
+from whesl.cloud.core.plan_records import DataFile, Processor, Task, Workflow
 from whesl.cloud.runner.workspace_archive import ROOT, archive
 from whesl.cloud.workflow import stages
+from whesl.managers.workflow.maestro import expand, study
 from whesl.model.errors import UsageError
-from whesl.workflows.maestro import expand, study
 
 # Files of one directory that are taken along, at most.
 MOST_FILES = 2000

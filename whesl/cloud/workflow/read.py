@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.cloud.core.records import DataFile, Task, Workflow
+from whesl.cloud.core.plan_records import DataFile, Task, Workflow
 from whesl.cloud.input_errors import read_text
 from whesl.cloud.workflow import stages, table
 from whesl.cloud.workflow.maestro import from_maestro
+from whesl.managers.workflow import wfcommons_reader
+from whesl.managers.workflow.maestro import study
 from whesl.model.errors import UsageError
-from whesl.workflows import wfcommons_reader
-from whesl.workflows.maestro import study
 
 if TYPE_CHECKING:
     from pathlib import Path

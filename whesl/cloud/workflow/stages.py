@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whesl.cloud.core.records import Dependency, Processor, Stage, Task, Workflow
+from whesl.cloud.core.plan_records import Dependency, Processor, Stage, Task, Workflow
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from whesl.cloud.core.records import HOUR, DataFile, Dependency, Processor, Stage, Task, Workflow
+from whesl.cloud.core.plan_records import HOUR, DataFile, Dependency, Processor, Stage, Task, Workflow
 from whesl.cloud.input_errors import size
 from whesl.cloud.workflow.stages import cycle, order
+from whesl.files.toml import Document, converted
 from whesl.model.errors import UsageError
-from whesl.model.toml import Document, converted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import numpy as np
 
+from whesl.managers.workflow.compressed import unpacked
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.failure_history import History, bursts, merged
-from whesl.workflows.compressed import unpacked
+from whesl.prediction.failures.failure_history import History, bursts, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State, finish, listed
 from whesl.lab.readers.outage_records import Found, Outage
+from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError
-from whesl.rjms.hostlist import expand
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,9 @@ from whesl.lab.readers import swf
 from whesl.lab.readers.failures import told
 from whesl.lab.readers.format_detection import read_jobs
 from whesl.lab.readers.job_records import Clock, State, content
+from whesl.managers.workflow.compressed import unpacked
 from whesl.model.errors import UsageError, WheslError
-from whesl.predict.freenodes.job_history import DAY, Jobs, jobs
-from whesl.workflows.compressed import unpacked
+from whesl.prediction.free_nodes.job_history import DAY, Jobs, jobs
 
 if TYPE_CHECKING:
     from datetime import tzinfo

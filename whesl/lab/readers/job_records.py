@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.swf import parse
+from whesl.managers.workflow.compressed import unpacked
 from whesl.model.errors import UsageError
-from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from whesl.lab.readers.failures import Loaded, Malformed
-from whesl.predict.failure_history import merged
+from whesl.prediction.failures.failure_history import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

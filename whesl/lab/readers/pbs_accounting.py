@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State
-from whesl.rjms import hostlist
-from whesl.rjms.pbs import accounting
+from whesl.managers.resource import hostlist
+from whesl.managers.resource.pbs import accounting
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.job_records import Clock, JobLog, JobRecord, State, checked, finish, listed, whole
 from whesl.lab.readers.outage_records import Found, Outage
+from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError
-from whesl.rjms.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from whesl.lab.workflow.graph import Graph, graph
+from whesl.lab.readers.workflow_graph import Graph, graph
+from whesl.managers.workflow.compressed import text
 from whesl.model.errors import UsageError, WheslError
-from whesl.workflows.compressed import text
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.lab.readers.failures import Malformed, shown
+from whesl.managers.workflow.compressed import unpacked
 from whesl.model.errors import WheslError
-from whesl.workflows.compressed import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

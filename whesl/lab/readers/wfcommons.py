@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.lab.workflow.graph import Graph, graph
+from whesl.lab.readers.workflow_graph import Graph, graph
+from whesl.managers.workflow import wfcommons_reader
 from whesl.model.errors import UsageError, WheslError
-from whesl.workflows import wfcommons_reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ def read(path: Path) -> Graph:
         path: the file, compressed (``.xz``, ``.gz``) or not.
 
     Raises:
-        UsageError: as ``whesl.workflows.wfcommons_reader.read``, or a task is its own ancestor.
+        UsageError: as ``whesl.managers.workflow.wfcommons_reader.read``, or a task is its own ancestor.
         WheslError: it cannot be read.
     """
     instance = wfcommons_reader.read(path)

@@ -10,7 +10,7 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from whesl.lab.workflow.graph import Graph
+    from whesl.lab.readers.workflow_graph import Graph
 
 
 def read(path: Path) -> Graph:

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster.simulation_records import Workload
 from whesl.lab.readers.failures import Malformed, told
 from whesl.lab.readers.job_records import State
 from whesl.lab.readers.outage_records import in_order
+from whesl.lab.simulators.cluster.simulation_records import Workload
+from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError
-from whesl.predict.failure_history import merged
-from whesl.rjms.hostlist import expand
+from whesl.prediction.failures.failure_history import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from whesl.lab.machine_file import Resources
     from whesl.lab.readers.failures import Loaded
     from whesl.lab.readers.job_records import JobLog, JobRecord
-    from whesl.predict.failure_history import History
+    from whesl.lab.readers.machine_file import Resources
+    from whesl.prediction.failures.failure_history import History
 
 _DAY = 86400.0
 _SHOWN = 5

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.cluster import policy_object_loop
-from whesl.lab.cluster.measures import lost, outcome
-from whesl.lab.cluster.simulation import POLICIES, simulate
-from whesl.lab.prediction import catalogue
+from whesl.lab.predictor_evaluation import catalogue
 from whesl.lab.replay.savings_bootstrap import PerJob, Saving, savings
+from whesl.lab.simulators.cluster import policy_object_event_loop
+from whesl.lab.simulators.cluster.measures import lost, outcome
+from whesl.lab.simulators.cluster.simulation import POLICIES, simulate
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.lab.cluster.simulation_records import Attempts
-    from whesl.lab.progress_interface import Progress
+    from whesl.lab.execution.progress_interface import Progress
     from whesl.lab.replay.case_from_logs import Case
-    from whesl.placement.port import Policy
-    from whesl.predict.port import Predictor
+    from whesl.lab.simulators.cluster.simulation_records import Attempts
+    from whesl.placement.policies.port import Policy
+    from whesl.prediction.failures.port import Predictor
 
 ASKING = ("reliable",)
 PREDICTORS = ("none", "survival", "ffp", "exact", "aoa:A")
@@ -158,7 +158,7 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
         return found.attempts
     own = own_policy(policy)
     try:
-        return policy_object_loop.simulate(
+        return policy_object_event_loop.simulate(
             case.work, len(case.names), own, history=case.history, predictor=asked
         )
     except WheslError:
@@ -171,7 +171,7 @@ def _attempts(case: Case, policy: str, asked: Predictor | None) -> Attempts:
         where = f", line {lines[-1]}" if lines else ""
         raise UsageError(
             f"policy {policy}{where}: {type(error).__name__}: {error}",
-            hint="decide(view, predictor, now) returns whesl.placement.port.Decisions, of arrays",
+            hint="decide(view, predictor, now) returns whesl.placement.policies.port.Decisions, of arrays",
         ) from error
 
 
@@ -211,7 +211,7 @@ def predictor(name: str, case: Case, split: float, seed: int) -> Predictor | Non
     Raises:
         UsageError: it cannot be fitted, or its accuracy is no number.
     """
-    from whesl.predict import periodic_and_survival_prediction, survival
+    from whesl.prediction.failures import periodic_and_survival_prediction, survival
 
     if name == "none":
         return None

@@ -12,7 +12,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from whesl.model.files.whole_file import write_bytes, write_text
+from whesl.files.whole_file import write_bytes, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,9 +9,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
 from whesl import __version__
+from whesl.files.whole_file import write_text
 from whesl.lab.results.result_writers import shown
 from whesl.lab.results.table_and_figure import Figure, Table
-from whesl.model.files.whole_file import write_text
 from whesl.report import markup
 from whesl.report.markup import el
 

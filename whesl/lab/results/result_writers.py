@@ -8,7 +8,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whesl.model.files.whole_file import whole, write_text
+from whesl.files.whole_file import whole, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

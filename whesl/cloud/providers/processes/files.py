@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.cloud.providers.port import EndReason, InstanceRequest, Offer
-from whesl.model import file_retry
+from whesl.files import file_retry
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -23,11 +23,11 @@ import msgspec
 from whesl.cloud.providers.port import EndReason, Market
 from whesl.cloud.providers.processes import instance_processes
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, write_once
-from whesl.local import daemons
-from whesl.local.adapter import LocalScheduler
-from whesl.local.cluster_directory import Cluster
+from whesl.managers.resource.embedded import daemons
+from whesl.managers.resource.embedded.adapter import LocalScheduler
+from whesl.managers.resource.embedded.cluster_directory import Cluster
+from whesl.managers.resource.port import JobRequest
 from whesl.model.errors import WheslError
-from whesl.rjms.port import JobRequest
 
 LOOK = 0.2
 WATCHDOG_LATER = 1.0  # seconds that the watchdog leaves to the end in order

@@ -6,8 +6,8 @@ import os
 import signal
 import time
 
-from whesl.local import daemons, process_lookup
-from whesl.local.cluster_directory import Cluster
+from whesl.managers.resource.embedded import daemons, process_lookup
+from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import TransientError
 
 # In the environment of an instance's first process, and of all that is started from there.

@@ -24,13 +24,13 @@ from whesl.cloud.providers.port import (
 )
 from whesl.cloud.providers.processes import instance_processes
 from whesl.cloud.providers.processes.files import Ended, Settings, Started, held, locked, write, write_once
-from whesl.local import daemons, process_lookup
-from whesl.local.cluster_directory import Cluster
-from whesl.local.environment import cleaned
-from whesl.model.decode_errors import UNDECODABLE
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.managers.resource.embedded import daemons, process_lookup
+from whesl.managers.resource.embedded.cluster_directory import Cluster
+from whesl.managers.resource.embedded.environment import cleaned
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Settings as ClusterSettings
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
-from whesl.scheduling.records import Partition
-from whesl.scheduling.records import Settings as ClusterSettings
 
 STARTS = 3  # of its server, one after the other
 BOOT_LIMIT = 30.0  # seconds after which an instance that shows no process has none

@@ -1,0 +1,129 @@
+"""What resource managers tell of an ended job, from what their commands print; Flux also for real."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import need_flux
+from whesl.managers.resource.outcomes import lookup
+from whesl.model.errors import UsageError, WheslError
+from whesl.testing.fluxbed import FluxBed
+
+SHOWN = """\
+JobId=12 JobName=a
+   JobState=OUT_OF_MEMORY Reason=OutOfMemory Dependency=(null)
+   ExitCode=0:125 NodeList=n02
+   StdOut={out}
+"""
+PBS = {
+    "Jobs": {
+        "7.pbs": {
+            "job_state": "F",
+            "Exit_status": -29,
+            "comment": "Job run at Fri Nov 27 on (n1:ncpus=4) and failed",
+            "exec_host": "n1/0*4",
+            "resources_used": {"mem": "1048576kb", "walltime": "01:00:03"},
+            "Resource_List": {"walltime": "01:00:00"},
+            "Output_Path": "login1:/home/u/a.o7",
+            "Error_Path": "login1:/home/u/a.e7",
+        }
+    }
+}
+
+
+def answers(**texts: str | None) -> Callable[..., str]:
+    """Return what runs commands: by the command's name, None for one that says no."""
+
+    def run(*command: str) -> str:
+        text = texts.get(command[0])
+        if text is None:
+            raise WheslError("Invalid job id specified")
+        return text
+
+    return run
+
+
+def test_slurm_while_the_controller_knows_it(tmp_path: Path) -> None:
+    steps = "12|OUT_OF_MEMORY|0:125||2G|01:00:00|00:10:00|n02|/w\n12.0|OUT_OF_MEMORY|0:125|1990000K||||n02|\n"
+    found = lookup.look_up("12", answers(scontrol=SHOWN.format(out=tmp_path / "a.out"), sacct=steps))
+    assert (found.state, found.status, found.files) == ("OUT_OF_MEMORY", 253, (str(tmp_path / "a.out"),))
+    assert "MaxRSS=1990000K" in found.told
+    assert "ReqMem=2G" in found.told
+
+
+def test_slurm_from_its_accounting() -> None:
+    row = "12_3|CANCELLED by 1000|0:15||2G|01:00:00|00:10:00|n02|/w\n"
+    found = lookup.look_up("12_3", answers(sacct=row))
+    assert (found.state, found.status) == ("CANCELLED", 143)
+    assert "/w/slurm-12_3.out" in found.files
+    with pytest.raises(UsageError, match="Slurm does not tell of job 12_3"):
+        lookup.look_up("12_3", answers())
+
+
+@pytest.mark.parametrize(
+    ("letter", "status", "state", "shell"),
+    [
+        ("F", 0, "COMPLETED", 0),
+        ("F", 3, "FAILED", 3),
+        ("F", 265, "FAILED", 137),
+        ("F", 271, "CANCELLED", 143),
+        ("F", -29, "TIMEOUT", None),
+        ("F", -27, "OUT_OF_MEMORY", None),
+        ("F", -3, "FAILED", None),
+        ("R", None, "RUNNING", None),
+        ("Q", None, "PENDING", None),
+    ],
+)
+def test_pbs(letter: str, status: int | None, state: str, shell: int | None) -> None:
+    told = json.loads(json.dumps(PBS))
+    told["Jobs"]["7.pbs"] |= {"job_state": letter, "Exit_status": status}
+    if status is None:
+        del told["Jobs"]["7.pbs"]["Exit_status"]
+    found = lookup.look_up("7.pbs", answers(qstat=json.dumps(told)))
+    assert (found.state, found.status) == (state, shell)
+    assert found.files == ("/home/u/a.o7", "/home/u/a.e7")
+    assert "used mem=1048576kb" in found.told
+
+
+@pytest.mark.parametrize("text", ["12", "12_7", "12+1", "ƒ2cwMVeF", "f2cwMVeF", "7.pbs01.site", "7[3].pbs"])
+def test_what_is_a_job(text: str) -> None:
+    assert lookup.is_job(text)
+
+
+@pytest.mark.parametrize("text", ["a.log", "slurm-12.out", "f", "12.5", "run7", "file.out"])
+def test_what_is_none(text: str) -> None:
+    assert not lookup.is_job(text)
+
+
+@pytest.mark.flux
+def test_jobs_of_a_real_flux(tmp_path: Path) -> None:
+    """Output that Flux keeps itself, output in a file, a limit of time, a job that runs."""
+    need_flux()
+    with FluxBed(nodes=1) as bed:
+
+        def run(*command: str) -> str:
+            return bed.run(*command).stdout
+
+        def submitted(*arguments: str) -> str:
+            return run("flux", "submit", *arguments).strip()
+
+        kept = submitted("sh", "-c", "echo out; echo err >&2; kill -9 $$")
+        written = submitted(f"--output={tmp_path}/o.{{{{id}}}}", "sh", "-c", "echo file; exit 3")
+        limited = submitted("-t", "1s", "sleep", "60")
+        running = submitted("sleep", "60")
+        for job in (kept, written, limited):
+            bed.run("flux", "job", "wait-event", "-t", "30", job, "clean")
+        bed.run("flux", "job", "wait-event", "-t", "30", running, "start")
+        first = lookup.look_up(kept, run)
+        assert (first.state, first.status, first.files) == ("FAILED", 137, ())
+        assert sorted((first.text or "").splitlines()) == ["err", "out"]
+        second = lookup.look_up(written, run)
+        assert (second.state, second.status, second.files) == ("FAILED", 3, (f"{tmp_path}/o.{written}",))
+        assert Path(second.files[0]).read_text() == "file\n"
+        assert lookup.look_up(limited, run).state == "TIMEOUT"
+        assert lookup.look_up(running, run).state == "RUNNING"
+        bed.run("flux", "cancel", running)

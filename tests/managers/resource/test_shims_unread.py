@@ -1,0 +1,90 @@
+"""A shim that cannot be read is no launcher that has done its work."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.alike import alike
+from whesl.managers.resource import launcher_shims
+from whesl.runtime.isolator.launch.attempt_runner import with_shims
+from whesl.testing.nfsbed import NfsBed
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+def test_a_shim_that_cannot_be_read_has_not_succeeded(
+    nfs_bed: Callable[..., NfsBed], tmp_path: Path, error: int
+) -> None:
+    """A shell takes an error for the end of its script: a task was completed that never ran."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    place = bed.at("login") / "bin"
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "srun").write_text("#!/bin/sh\nexit 7\n")
+    (real / "srun").chmod(0o700)
+    launcher_shims.install(place)
+    path = f"{place}:{real}:/usr/bin:/bin"
+    environment = {"PATH": path, "WHESL_NODELIST": "n1", "SLURM_JOB_ID": "1", "SLURM_NNODES": "1"}
+    environment |= {"WHESL_SWAPPED": "{}", "BASH_ENV": str(tmp_path / "site")}
+    (tmp_path / "site").write_text("exit 0\n")
+
+    def run() -> int:
+        try:
+            return subprocess.run([place / "srun", "true"], env=environment, check=False).returncode
+        except OSError as failed:
+            return failed.errno or 0
+
+    assert run() == 7
+    bed.change("login", error=error, error_rate=0.15, operations=("getattr", "open", "read"))
+    found = {run() for _ in range(100)}
+    assert 0 not in found and found > {7}
+
+
+SLURM = {"WHESL_NODELIST": "n1", "SLURM_JOB_ID": "1", "SLURM_NNODES": "2", "WHESL_SWAPPED": "{}"}
+FLUX = {"WHESL_NODELIST": "n1", "WHESL_HIDDEN_NODES": "n2", "WHESL_FLUX_RANKS": "n1=0,n2=1"} | dict.fromkeys(
+    ("WHESL_FLUX_URI", "FLUX_URI"), "local:///run/x/local-0"
+)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("error", alike([errno.EIO, errno.ESTALE]), ids=["EIO", "ESTALE"])
+@pytest.mark.parametrize("shell", alike(["sh", "bash"]))
+@pytest.mark.parametrize(
+    ("command", "sees", "given"),
+    [("srun", "--nodelist=n1", SLURM), ("flux run", "--requires=rank:0", FLUX)],
+    ids=["srun", "flux"],
+)
+def test_a_search_that_fails_on_the_shims_directory_finds_no_real_launcher(
+    nfs_bed: Callable[..., NfsBed],
+    tmp_path: Path,
+    error: int,
+    shell: str,
+    command: str,
+    sees: str,
+    given: dict[str, str],
+) -> None:
+    """The shell went on to the launcher behind it, which ran on all nodes, a lost one among them."""
+    bed = nfs_bed("login", attributes=0.0, absences=0.0)
+    place = bed.at("login") / "bin"
+    real = tmp_path / "real"
+    real.mkdir()
+    name = command.partition(" ")[0]
+    (real / name).write_text('#!/bin/sh\necho "$@"\n')
+    (real / name).chmod(0o700)
+    launcher_shims.install(place, path=str(real))
+    environment = given | with_shims(f"{real}:/usr/bin:/bin", str(place), flux=name == "flux")
+
+    def run() -> str:
+        words = [shell, "-c", f"{command} true; exit 0"]
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=False).stdout
+
+    wanted = run()
+    assert sees in wanted
+    bed.change("login", error=error, error_rate=1.0)
+    assert run() == wanted
+    bed.change("login", error=error, error_rate=0.15, operations=("getattr", "open", "read", "lookup"))
+    assert {run() for _ in range(60)} <= {wanted, ""}

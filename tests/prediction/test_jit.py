@@ -1,0 +1,129 @@
+"""Machine code is kept for the sources that it was made of."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from whesl.prediction import numba_jit
+
+
+def test_a_changed_module_has_machine_code_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed callee in another module was not seen: a simulation ran on with the draws of before."""
+    for room in ("predict", "placement", "lab"):
+        (tmp_path / room).mkdir()
+    source = tmp_path / "predict" / "jit.py"
+    source.write_text("one")
+    monkeypatch.setattr(numba_jit, "__file__", str(source))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = numba_jit.cache_directory()
+    assert first is not None
+    assert numba_jit.cache_directory() == first
+    (tmp_path / "lab" / "loop.py").write_text("def f(): ...")
+    second = numba_jit.cache_directory()
+    assert second not in (None, first)
+    os.utime(first, (time.time() - 30 * 86400,) * 2)
+    numba_jit.cache_directory()
+    assert not Path(first).exists()
+
+
+def test_every_room_with_compiled_functions_counts() -> None:
+    """The experiments had moved out of the lab, and what changed in them was not seen."""
+    root = Path(numba_jit.__file__).resolve().parent.parent
+    users = {path for path in root.rglob("*.py") if "whesl.prediction.numba_jit" in path.read_text()}
+    assert {path.relative_to(root).parts[0] for path in users} == set(numba_jit._ROOMS)
+
+
+@pytest.mark.parametrize("planted", ["", "link", "open"])
+def test_an_account_without_a_home_has_machine_code_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: str
+) -> None:
+    """It died in a traceback of numba's; what another user has planted among temporary files is not used."""
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    base = tmp_path / f"whesl-machine-code-{os.geteuid()}"
+    if planted == "link":
+        (tmp_path / "elsewhere").mkdir()
+        base.symlink_to(tmp_path / "elsewhere")
+    elif planted == "open":
+        base.mkdir()
+        base.chmod(0o777)
+    found = numba_jit.cache_directory()
+    if planted:
+        assert found is None
+    else:
+        assert found is not None and Path(found).parent == base
+        assert base.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_home_that_cannot_be_written_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    found = numba_jit.cache_directory()
+    assert found is not None and Path(found).parent.parent == tmp_path
+
+
+_TOY = """
+import sys
+sys.argv = ["whesl", "lab", *sys.argv[1:]]
+from whesl.__main__ import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+assert "numba" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize("words", [["schedule", "--log", "LOG"], ["reproduce", "flaw-example", "--json"]])
+def test_a_toy_is_done_without_numba(tmp_path: Path, words: list[str]) -> None:
+    # The first result took 44 s of processor, and 2 s ever after.
+    log = tmp_path / "toy.swf"
+    log.write_text("; MaxProcs: 4\n1 0 -1 100 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n")
+    told = [str(log) if word == "LOG" else word for word in words]
+    done = subprocess.run(
+        [sys.executable, "-c", _TOY, *told], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+_EASY = """
+import numpy as np
+from whesl.lab.simulators.cluster import compiled_event_loop as loop, simulation, simulation_records
+one, sizes = np.ones(1), np.ones(1, dtype=np.int64)
+simulation.simulate(simulation_records.Workload(np.arange(1), one, sizes, one, one, one), 1, "easy")
+print([name for name, function in vars(loop).items() if getattr(function, "signatures", ())])
+"""
+
+
+@pytest.mark.slow
+def test_easy_compiles_what_easy_needs(tmp_path: Path) -> None:
+    """All of the other policies' functions were compiled, too: 129 of them."""
+    done = subprocess.run(
+        [sys.executable, "-c", _EASY],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=True,
+    )
+    assert "reservation" in done.stdout and "fitting" in done.stdout
+    assert not [
+        name for name in ("select", "place", "rebuilt", "occupy", "compressed") if f"'{name}'" in done.stdout
+    ]
+    assert len(list(tmp_path.rglob("*.nbc"))) < 40

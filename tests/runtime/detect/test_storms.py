@@ -1,0 +1,107 @@
+"""Storms of matching lines: taken in slices, each line once, and no more once nothing is done about them.
+
+100,000 matching lines took 18 s from the first to the restart, and the isolator heard no signal meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.runtime.detect.build import SPAN, STDOUT, TASK, exception, spec
+from tests.runtime.detect.test_watch import CYCLE, log
+from whesl.language.detections.base import Pattern
+from whesl.language.detections.timers import HangDetection
+from whesl.model.evidence import Detected
+from whesl.runtime.detect import task_watch
+from whesl.runtime.detect.task_watch import MOST_MATCHES, Watch
+
+BAD = Pattern(text="bad")
+ODD = Pattern(text=r"^odd (?P<n>\d+)$", regex=True, captures=("n",))
+RULES = spec(
+    exception("BAD", log(BAD)),
+    exception("ODD", log(ODD)),
+    exception("HANG", HangDetection(pattern=CYCLE, source=STDOUT, timeout=60, warmup=0, span=SPAN)),
+)
+SAID = ("bad", "odd 3", "bad odd", "cycle = 1", "fine", "", "a bad\rodd 4")
+LINES = st.lists(st.sampled_from(SAID), max_size=40)
+
+
+@pytest.fixture(scope="module")
+def output() -> Iterator[Path]:
+    with TemporaryDirectory() as directory:
+        yield Path(directory) / "out"
+
+
+def seen(found: list[Detected]) -> list[tuple[str, int]]:
+    return [(item.exception, item.evidence[-1].offset) for item in found]
+
+
+def all_of(watch: Watch, *, drains: bool) -> list[tuple[str, int]]:
+    """Return what a watch raises until it has read all, in the order in which it does."""
+    found: list[Detected] = []
+    while True:
+        found += watch.drain(1000.0) if drains else watch.poll(1000.0)
+        due = watch.next_deadline(1000.0)
+        if watch.drained if drains else due is None or due > 1000.0:
+            return seen(found)
+
+
+@given(LINES, st.integers(1, 5), st.booleans())
+def test_each_line_is_judged_once_however_many_are_taken_at_once(
+    output: Path, lines: list[str], most: int, drains: bool
+) -> None:
+    output.write_text("".join(f"{line}\n" for line in lines))
+    sources = {STDOUT: str(output)}
+    with pytest.MonkeyPatch.context() as patch:
+        results = []
+        for at_once in (10**6, most):
+            patch.setattr(task_watch, "MOST_MATCHES", at_once)
+            watch = Watch(RULES, TASK, sources, "n1", 1000.0, offsets={str(output): 0})
+            results.append(all_of(watch, drains=drains))
+            watch.close()
+    assert results[0] == results[1]
+
+
+def test_a_look_takes_a_bounded_number_of_lines(output: Path) -> None:
+    count = 20 * MOST_MATCHES
+    output.write_text("bad\n" * count)
+    watch = Watch(RULES, TASK, {STDOUT: str(output)}, "n1", 1000.0, offsets={str(output): 0})
+    looks: list[int] = []
+    while sum(looks) < count:
+        looks.append(len(watch.poll(1000.0)))
+    assert max(looks) == MOST_MATCHES and watch.poll(1000.0) == []
+    watch.close()
+
+
+def test_a_settled_exception_is_raised_no_more_and_costs_no_look_at_each_line(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output.write_text("bad\n")
+    watch = Watch(RULES, TASK, {STDOUT: str(output)}, "n1", 1000.0, offsets={str(output): 0})
+    judged = []
+    matched = watch.detectors.matched
+
+    def counted(*given: Any) -> list[Detected]:
+        judged.append(given)
+        return matched(*given)
+
+    monkeypatch.setattr(watch.detectors, "matched", counted)
+    assert seen(watch.poll(1000.0)) == [("BAD", 0)]
+    watch.settle(frozenset({"BAD"}))
+    with output.open("a") as file:
+        file.write("bad\ncycle = 1\n" * 100_000 + "odd 7\n" + "bad\n" * 100_000)
+    assert [name for name, _ in all_of(watch, drains=False)] == ["ODD"]
+    assert len(judged) < 40_000  # lines of the one piece in which another one stands
+    assert watch.detectors.next_deadline(1000.0) == 1002.0  # the hang's timer runs
+    watch.new_attempt(1000.0)
+    with output.open("a") as file:
+        file.write("bad\n")
+    assert [name for name, _ in all_of(watch, drains=False)] == ["BAD"]
+    watch.close()

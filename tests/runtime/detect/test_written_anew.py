@@ -1,0 +1,176 @@
+"""Logs that are written anew, moved, shortened and rotated: each line is judged once.
+
+A restarted program that reads its log, writes it anew and moves it into place had its old lines judged again:
+healthy attempts were ended until the budget was spent. Lines from before WHESL began counted, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.runtime.detect.build import SPAN, TASK, exception, spec
+from whesl.language.detections.base import Pattern, Source, Stream
+from whesl.language.detections.log import LogDetection
+from whesl.runtime.detect.task_watch import Watch
+
+FILE = Source(stream=Stream.FILE, path="run.log")
+BAD = LogDetection(patterns=(Pattern(text="bad"),), source=FILE, span=SPAN)
+RULES = spec(exception("BAD", BAD))
+
+
+class Log:
+    """A log whose lines are numbered, what is done with it, and who watches."""
+
+    def __init__(self, place: Path, tail: str) -> None:
+        self.path = place / "run.log"
+        self.tail = tail
+        self.numbers = itertools.count()
+        self.due: list[str] = []  # lines that are to be judged
+        self.judged: list[str] = []
+        self.rotations = 0
+        self.clock = 1000.0
+        self.watch: Watch | None = None
+
+    def lines(self, count: int) -> str:
+        made = [f"bad {number}" for number in itertools.islice(self.numbers, count)]
+        if self.watch is not None:
+            self.due += made
+        return "".join(f"{line}\n" for line in made)
+
+    def append(self, count: int) -> None:
+        with self.path.open("a") as file:
+            file.write(self.lines(count))
+
+    def rewrite_and_move(self, count: int) -> None:
+        """As a restarted program: its old lines and new ones, in a file that is moved into place."""
+        old = self.path.read_text() if self.path.exists() else ""
+        self._move(old + self.lines(count))
+
+    def replace(self, count: int) -> None:
+        """Another log is moved into place."""
+        self.look()
+        self._move(self.lines(count))
+
+    def _move(self, text: str) -> None:
+        new = self.path.with_suffix(".new")
+        new.write_text(text)
+        new.replace(self.path)
+
+    def truncate(self, count: int) -> None:
+        """As copytruncate, or a program that opens its log for writing."""
+        self.look()
+        self.path.write_text(self.lines(count))
+
+    def rotate(self, count: int) -> None:
+        self.look()
+        if self.path.exists():
+            self.rotations += 1
+            self.path.rename(self.path.with_suffix(f".{self.rotations}"))
+        self.path.write_text(self.lines(count))
+
+    def remove(self, count: int) -> None:
+        self.look()
+        self.path.unlink(missing_ok=True)
+        self.look()
+        self.path.write_text(self.lines(count))
+
+    def look(self, _count: int = 0) -> None:
+        if self.watch is None:
+            return
+        while True:
+            self.clock += 2.0
+            self.judged += [item.evidence[-1].line for item in self.watch.poll(self.clock)]
+            due = self.watch.next_deadline(self.clock)
+            if due is None or due > self.clock:
+                return
+
+    def new_attempt(self, _count: int = 0) -> None:
+        """What nobody has read of the one before is not the new one's."""
+        self.look()
+        if self.watch is None:
+            sources: dict[Source, str] = {FILE: str(self.path)}
+            self.watch = Watch(RULES, TASK, sources, "n1", self.clock, tail=self.tail)
+        else:
+            self.watch.new_attempt(self.clock)
+
+    def restart(self, _count: int = 0) -> None:
+        """Of the isolator."""
+        if self.watch is None:
+            return
+        state = self.watch.snapshot()
+        self.watch.close()
+        sources: dict[Source, str] = {FILE: str(self.path)}
+        self.watch = Watch(RULES, TASK, sources, "n1", self.clock, tail=self.tail)
+        self.watch.restore(state, self.clock)
+
+
+DEEDS: tuple[Callable[[Log, int], None], ...] = (
+    Log.append,
+    Log.rewrite_and_move,
+    Log.replace,
+    Log.truncate,
+    Log.rotate,
+    Log.remove,
+    Log.look,
+    Log.new_attempt,
+    Log.restart,
+)
+SIZES = st.sampled_from((0, 1, 2, 3, 200))
+
+
+@pytest.mark.parametrize("tail", ["auto", "poll"])
+@given(
+    before=st.lists(st.tuples(st.sampled_from(DEEDS), SIZES), max_size=4),
+    deeds=st.lists(st.tuples(st.sampled_from(DEEDS), SIZES), max_size=12),
+)
+def test_each_line_of_an_attempt_is_judged_once(
+    tail: str,
+    before: list[tuple[Callable[[Log, int], None], int]],
+    deeds: list[tuple[Callable[[Log, int], None], int]],
+) -> None:
+    with TemporaryDirectory() as place:
+        log = Log(Path(place), tail)
+        for deed, count in (*before, (Log.new_attempt, 0), *deeds, (Log.look, 0)):
+            deed(log, count)
+        assert log.watch is not None
+        log.watch.close()
+    assert log.judged == log.due
+
+
+def test_a_last_line_that_is_changed_in_its_place_makes_no_other_log(tmp_path: Path) -> None:
+    log = Log(tmp_path, "auto")
+    log.append(0)
+    log.new_attempt()
+    log.append(200)
+    log.look()
+    with log.path.open("r+") as file:
+        file.seek(log.path.stat().st_size - 2)
+        file.write("!")
+    log.append(1)
+    log.look()
+    assert log.watch is not None
+    log.watch.close()
+    assert log.judged == log.due
+
+
+@pytest.mark.parametrize("tail", ["auto", "poll"])
+def test_a_log_that_was_written_anew_and_is_longer_at_once_is_read_from_its_beginning(
+    tmp_path: Path, tail: str
+) -> None:
+    log = Log(tmp_path, tail)
+    log.append(3)
+    log.new_attempt()
+    log.append(1)
+    log.look()
+    log.path.write_text("another head\n" + log.lines(300))
+    log.look()
+    assert log.watch is not None
+    log.watch.close()
+    assert log.judged == log.due

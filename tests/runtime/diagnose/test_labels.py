@@ -1,0 +1,47 @@
+"""What stands before a line's own words."""
+
+from __future__ import annotations
+
+import pytest
+
+from whesl.runtime.diagnose.labels import clean, uncoloured
+
+
+@pytest.mark.parametrize(
+    ("line", "rank", "node"),
+    [
+        ("3: Killed", 3, None),
+        (" 3: Killed", 3, None),
+        ("[rank3]: Killed", 3, None),
+        ("[default3]:Killed", 3, None),
+        ("[1,3]<stderr>:Killed", 3, None),
+        ("Fri Sep 25 16:52:53 2020[3]<stderr>:Killed", 3, None),
+        ("[E ProcessGroupNCCL.cpp:737] [Rank 3] Killed", 3, None),
+        ("slurmstepd-sp-0016: Killed", None, "sp-0016"),
+        ("[3] Killed", 3, None),
+        ("[3:n02] Killed", 3, "n02"),
+        ("n02: Killed", None, "n02"),
+        ("node7: 3: Killed", 3, "node7"),
+        ("x1000c0s0b0n0.hostmgmt.site.org: Killed", None, "x1000c0s0b0n0.hostmgmt.site.org"),
+        ("2026-01-02T03:04:05.123Z Killed", None, None),
+        ("2026-01-02 03:04:05,123 [rank3]: Killed", 3, None),
+        ("[2026-01-02 03:04:05] n02:12:13 [0] Killed", 0, "n02"),
+        ("Jan  2 03:04:05 n02 kernel: Killed", None, "n02"),
+        ("[12345.678901] Killed", None, None),
+        ("(RayWorker pid=12, ip=10.0.0.7) Killed", None, "10.0.0.7"),
+        ("[n02:12345] Killed", None, "n02"),
+        ("MPICH ERROR [Rank 3] [job id 1.0] [Fri Oct 18 10:42:04 2024] [nid001] - Killed", 3, "nid001"),
+        ("step12: Killed", None, None),
+    ],
+)
+def test_labels(line: str, rank: int | None, node: str | None) -> None:
+    cleaned = clean(line)
+    assert cleaned.text in ("Killed", "step12: Killed")
+    assert (cleaned.rank, cleaned.node) == (rank, node)
+
+
+def test_colours() -> None:
+    assert (
+        uncoloured("\x1b[1;35mtorch.OutOfMemoryError\x1b[0m: \x1b[35mCUDA\x1b[0m")
+        == "torch.OutOfMemoryError: CUDA"
+    )

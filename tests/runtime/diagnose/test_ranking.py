@@ -1,0 +1,221 @@
+"""Which line of several is the cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtime.diagnose.logs import told, why
+from whesl.model.evidence import Advice
+from whesl.runtime.diagnose.vocabulary import Outcome
+
+STEPS = "".join(f"step {n} loss {3 - n / 1000:.3f}\n" for n in range(200))
+
+
+def test_a_symptom_before_its_cause_is_explained_by_it() -> None:
+    log = (
+        STEPS
+        + "[rank1]:[E ProcessGroupNCCL.cpp:629] Watchdog caught collective operation timeout: WorkNCCL(\n"
+        + "n2:1:2 [0] misc/socket.cc:50 NCCL WARN socketProgress: Connection closed by remote peer n1<1>\n"
+        + "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+        + "srun: error: n2: task 3: Exited with exit code 1\n"
+    )
+    assert told(log) == ("out-of-memory-gpu", 203)
+    assert len(why(log).consequences) == 3
+
+
+def test_an_error_after_which_the_work_went_on_is_none() -> None:
+    log = STEPS + "RuntimeError: CUDA error: out of memory\n" + STEPS + "Training complete.\n"
+    assert why(log).outcome is Outcome.ENDED_WELL
+    died = STEPS + "KeyError: 'x'\n" + STEPS + "OSError: [Errno 28] No space left on device: '/scratch/x'\n"
+    assert told(died) == ("filesystem-full", 402)
+
+
+def test_what_others_meet_later_stays_the_cause() -> None:
+    log = (
+        "kernel: NVRM: Xid (PCI:0000:44:00): 79, GPU has fallen off the bus.\n"
+        + STEPS
+        + "[rank1]:[E ProcessGroupNCCL.cpp:629] Watchdog caught collective operation timeout: WorkNCCL(\n"
+    )
+    assert told(log) == ("gpu-hardware", 1)
+
+
+def test_an_output_that_was_held_back_comes_after_the_error() -> None:
+    steps = "".join(STEPS.splitlines(keepends=True)[:30])
+    log = "KeyError: 'x'\n" + steps + "srun: error: n2: task 3: Exited with exit code 1\n"
+    assert told(log) == ("segfault/app-bug", 1)
+
+
+def test_the_first_exception_of_a_chain() -> None:
+    log = """\
+Traceback (most recent call last):
+  File "a.py", line 1, in <module>
+    raise KeyError("MemoryError: a text in the source")
+KeyError: 'x'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "a.py", line 3, in <module>
+RuntimeError: no x
+"""
+    assert told(log) == ("segfault/app-bug", 4)
+
+
+def test_where() -> None:
+    log = """\
+[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered
+mpirun noticed that process rank 3 with PID 0 on node n02 exited on signal 9 (Killed).
+"""
+    found = why(log)
+    assert found.cause is not None
+    assert (found.cause.finding.rank, found.cause.finding.node) == (3, "n02")
+    assert found.advice is Advice.OTHER_NODES
+
+
+def test_nothing_known() -> None:
+    assert why("hello\nworld\n").outcome is Outcome.UNKNOWN
+    assert why("").outcome is Outcome.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("heading", "said"),
+    [
+        ("Fatal error:", "Group Protein_LIG referenced in the .mdp file was not found in the index file."),
+        (
+            "[0] --> FOAM FATAL ERROR: (openfoam-2306)",
+            "[0] number of processor directories = 32 is not equal to 64",
+        ),
+        ("FATAL CALLED FROM FILE:  <stdin>  LINE:   812", " the grid does not fit"),
+        (" * [ABORT]      *", " *  \\___/  The requested basis set was not found in      *"),
+        (
+            "terminate called after throwing an instance of 'std::out_of_range'",
+            "  what():  vector::_M_range_check",
+        ),
+        ("[n1:17] *** Process received signal ***", "[n1:17] Signal: Segmentation fault (11)"),
+    ],
+)
+def test_of_a_heading_the_line_below_is_shown_where_it_says_why(heading: str, said: str) -> None:
+    assert told(f"{STEPS}{heading}\n{said}\nAborted\n")[1] == 202
+    assert told(f"{STEPS}{heading}\n")[1] == 201
+
+
+def test_an_exception_is_of_the_class_that_its_words_tell() -> None:
+    assert told(STEPS + "RuntimeError: the link of the fabric is down\n")[0] == "network-fabric"
+    assert told(STEPS + "RuntimeError: boom\n")[0] == "segfault/app-bug"
+
+
+def test_what_is_fatal_is_so_as_a_warning_too() -> None:
+    log = STEPS + "WARNING: SLURM-job '12' failed, SLURM status is: 'TIMEOUT'\n"
+    assert told(log) == ("time-limit", 201)
+
+
+def test_a_job_is_cancelled_where_nothing_else_says_why_its_step_was() -> None:
+    step = "slurmstepd: error: *** STEP 4.0 ON n1 CANCELLED AT 2026-03-02T11:00:00 ***\n"
+    assert told(STEPS + step)[0] == "preempted/cancelled"
+    assert (
+        told(STEPS + step + "srun: error: n1: task 3: Exited with exit code 1\n")[0]
+        == "dependency-of-other-rank"
+    )
+
+
+def test_the_host_and_the_rank_that_the_lines_around_tell() -> None:
+    retry = "The InfiniBand retry count between two MPI processes has been\nexceeded.\n  Local host:   n118\n"
+    found = why(STEPS + retry).cause
+    assert found is not None
+    assert found.finding.node == "n118"
+    stack = (
+        "Abort(1090959) on node 12: Fatal error in internal_Init: Other MPI error, error stack:\n"
+        "MPIDI_OFI_mpi_init_hook(814)....: OFI fi_open domain failed (ofi_init.c:814:x:No such device)\n"
+    )
+    found = why(STEPS + stack).cause
+    assert found is not None
+    assert (found.finding.line, found.finding.rank) == (202, 12)
+
+
+def test_an_end_and_a_failure_in_one_line() -> None:
+    """It raised ValueError."""
+    assert why(STEPS + "Total time: 12 s, FATAL ERROR: the run has failed\n").outcome is Outcome.FAILED
+
+
+def test_a_heading_of_any_failure_is_explained_by_the_failure_below_it() -> None:
+    log = '--> FOAM FATAL IO ERROR: \nerror in IOstream "U"\n/s/U: No space left on device\n'
+    assert told(STEPS + log) == ("filesystem-full", 203)
+
+
+def test_a_report_that_stands_before_the_output_it_is_about() -> None:
+    """LSF's report comes first, and the steps that follow were taken for work that went on."""
+    report = "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\nExited with exit code 140.\n"
+    assert told(report + "The output (if any) follows:\n" + STEPS) == ("time-limit", 1)
+
+
+def test_a_backward_pass_is_no_test_that_passed() -> None:
+    found = "AssertionError: Rank 3: found NaN in local grad norm in backward pass. Device: 1, node: n02\n"
+    cause = why(STEPS + found).cause
+    assert cause is not None
+    assert (cause.finding.rank, cause.finding.node, cause.finding.device) == (3, "n02", "1")
+
+
+@pytest.mark.parametrize(
+    ("message", "node"),
+    [
+        (
+            "ORTE has lost communication with a remote daemon.\n\n  Remote daemon: [[1,0],1] on node n07\n",
+            "n07",
+        ),
+        (" ORTE has lost communication with its daemon located on node:\n\n   hostname:  n07.x\n", "n07.x"),
+    ],
+)
+def test_the_place_that_the_message_names_goes_before_the_first_rank_that_failed(
+    message: str, node: str
+) -> None:
+    cause = why(STEPS + message + "srun: error: n03: task 5: Exited with exit code 1\n").cause
+    assert cause is not None
+    assert cause.finding.node == node
+
+
+@pytest.mark.parametrize(
+    ("told_by", "cls"),
+    [
+        ("=   EXIT CODE: 139", "segfault/app-bug"),
+        ("=   EXIT CODE: 137", "out-of-memory-host"),
+        ("=   EXIT CODE: 9\nEXIT STRING: Segmentation fault (signal 11)", "segfault/app-bug"),
+        ("=   EXIT CODE: 15", "preempted/cancelled"),
+        ("[ERROR] [launch.py:4:x] ['p', '--local_rank=0'] exits with return code = -9", "out-of-memory-host"),
+        ("[ERROR] [launch.py:4:x] ['p', '--local_rank=0'] exits with return code = -11", "segfault/app-bug"),
+        (
+            "prterun noticed that process rank 0 with PID 7 on node n2 exited on\nsignal 9 (Killed).",
+            "out-of-memory-host",
+        ),
+        ("Exited with exit code 127.", "missing-dependency"),
+    ],
+)
+def test_a_signal_that_a_launcher_tells_by_its_number(told_by: str, cls: str) -> None:
+    proxies = "[proxy:0:0@n2] control_cb (pm/pmiserv/pmip_cb.c:878): assert (!closed) failed\n"
+    assert told(STEPS + told_by + "\n" + (proxies if "EXIT" in told_by else ""))[0] == cls
+
+
+def test_the_source_line_of_a_frame_is_none_of_its_words_also_behind_a_label() -> None:
+    log = """\
+[rank1]: Traceback (most recent call last):
+[rank1]:   File "train.py", line 9, in <module>
+[rank1]:     raise FloatingPointError("loss is nan at step 20")
+[rank1]: FloatingPointError: loss is nan at step 20
+"""
+    assert told(STEPS + log) == ("numerical", 204)
+
+
+@pytest.mark.parametrize(
+    ("summary", "cls"),
+    [
+        ("failed (exitcode: -9) local_rank: 1 (pid: 7) of binary: python", "out-of-memory-host"),
+        ("failed (exitcode: -11) local_rank: 1 (pid: 7) of binary: python", "segfault/app-bug"),
+        (
+            "mpirun noticed that process rank 1 with PID 0 on node n2 exited on signal 9 (Killed).",
+            "out-of-memory-host",
+        ),
+    ],
+)
+def test_the_signal_of_the_first_rank_says_more_than_its_peers(summary: str, cls: str) -> None:
+    """PyTorch 2.13 with gloo: the peers of a killed rank tell of a closed connection first."""
+    peer = "[rank0]: RuntimeError: [pair.cc:5] Connection closed by peer [127.0.0.1]:21373\n"
+    assert told(STEPS + peer + summary + "\n")[0] == cls

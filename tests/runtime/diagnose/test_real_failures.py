@@ -1,0 +1,28 @@
+"""What really failed here is named: class and line. The programs are those that a machine has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.diagnose.logs import told
+from tests.runtime.diagnose.real_failures import failures
+
+_TRIALS = 3  # on a busy machine Open MPI loses its own message at times
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("name", failures())
+def test_named(name: str, tmp_path: Path) -> None:
+    failure = failures()[name]
+    if lacking := failure.missing():
+        pytest.skip(lacking)
+    for _ in range(_TRIALS):
+        log = failure.log(tmp_path)
+        if any(words.lower() in log.lower() for words in failure.says):
+            break
+    cls, line = told(log)
+    assert cls in failure.classes, log
+    decisive = log.split("\n")[line - 1]
+    assert any(words.lower() in decisive.lower() for words in failure.says), decisive

@@ -1,0 +1,40 @@
+"""What ``whesl exec`` makes of a call, where looking fails."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whesl.managers.resource.allocation_from_environment import Given
+from whesl.runtime.isolator.launch import setup_json
+from whesl.runtime.isolator.launch.setup_json import Request
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_coordinator_is_looked_for_again_where_looking_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    """One EIO made a task run without the coordinator that was there."""
+    endpoint = tmp_path / "coordinator" / "endpoint.json"
+    if there:
+        endpoint.parent.mkdir()
+        endpoint.touch()
+    failing = [True, True]
+
+    def real_or_failing(real: Any) -> Any:
+        def call(path: Any, *arguments: Any, **more: Any) -> Any:
+            if os.fspath(path) == str(endpoint) and failing and failing.pop():
+                raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+            return real(path, *arguments, **more)
+
+        return call
+
+    for name in ("stat", "lstat"):
+        monkeypatch.setattr(os, name, real_or_failing(getattr(os, name)))
+    given = Given(rjms="host", job_id="", nodes=("n1",), batch_host="n1", restart_count=0)
+    setup = setup_json.setup(Request(command=("true",)), None, given, str(tmp_path))
+    assert setup["coordinator"] is there

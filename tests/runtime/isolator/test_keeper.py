@@ -1,0 +1,171 @@
+"""The keeper copies output through, and leaves a shared file system alone while there is none."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import until
+from whesl.runtime.detect.output_passthrough import LOOK_FIRST, LOOK_LONGEST, copy
+from whesl.runtime.isolator.launch import attempt_runner, program_runner
+from whesl.runtime.isolator.launch.keeper import Keeper
+from whesl.runtime.node_agent.fencing import attempt_processes
+
+
+class Pauses(threading.Event):
+    """An end that comes after so many pauses, with something done before each of them."""
+
+    def __init__(self, count: int, before: Callable[[int], None]) -> None:
+        super().__init__()
+        self._count = count
+        self._before = before
+        self.taken: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self.taken.append(timeout)
+        self._before(len(self.taken))
+        if len(self.taken) == self._count:
+            self.set()
+        return self.is_set()
+
+
+def test_looks_become_rare_while_nothing_is_printed(tmp_path: Path) -> None:
+    (tmp_path / "attempt-1").mkdir()
+    output = tmp_path / "attempt-1" / "stdout"
+    output.write_bytes(b"begun\n")
+
+    def prints(pause: int) -> None:
+        if pause == 12:
+            with output.open("ab") as file:
+                file.write(b"again\n")
+
+    pauses = Pauses(20, prints)
+    read, write = os.pipe()
+    try:
+        copy(str(tmp_path), "stdout", write, pauses)
+        os.close(write)
+        assert os.read(read, 100) == b"begun\nagain\n"
+    finally:
+        os.close(read)
+    assert pauses.taken[0] == LOOK_FIRST
+    assert pauses.taken[11] == LOOK_LONGEST
+    assert pauses.taken[12] == LOOK_FIRST, "where something was printed, more may follow at once"
+    assert pauses.taken[-1] == LOOK_LONGEST
+    assert pauses.taken[:12] == sorted(pauses.taken[:12])
+
+
+def alone(directory: Path) -> Keeper:
+    """Return the keeper of a task whose isolator cannot be had."""
+    return Keeper(
+        str(directory), "python", "mine", os.getpid(), child=False, runner=0, copy=[], summary="", quiet=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("claim", "status", "code"),
+    [
+        ("mine", b"0".ljust(15) + b"\n", 0),
+        ("mine", b"3".ljust(15) + b"\n", 3),
+        ("mine", b"run".ljust(15) + b"\n", 70),
+        ("mine", program_runner.STATUS_PENDING, 70),
+        ("an earlier run", b"0".ljust(15) + b"\n", 70),
+        ("mine", None, 70),
+    ],
+)
+def test_without_an_isolator_the_newest_attempts_status_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], claim: str, status: bytes | None, code: int
+) -> None:
+    """A finished success had ended as 70 when no isolator could say so."""
+    for number, left in ((1, b"9".ljust(15) + b"\n"), (2, status)):
+        place = tmp_path / f"attempt-{number}"
+        place.mkdir()
+        (place / "claim").write_text(claim)
+        if left is not None:
+            (place / "status").write_bytes(left)
+    assert alone(tmp_path)._without_isolator() == code
+    said = capsys.readouterr().err
+    assert "no task runs" in said
+    assert (f"attempt 2 ended with status {code}, which no rule has judged" in said) is (code != 70)
+
+
+def test_a_status_that_cannot_be_written_is_written_later(tmp_path: Path) -> None:
+    place = tmp_path / "away"
+    runner = subprocess.Popen(
+        [sys.executable, program_runner.__file__, "0", str(place / "status"), "sh", "-c", "exit 3"]
+    )
+    try:
+        time.sleep(0.2)
+        assert runner.poll() is None, "it tries again"
+        place.mkdir()
+        (place / "status").write_bytes(program_runner.STATUS_PENDING)
+        assert runner.wait(120) == 3
+        assert (place / "status").read_bytes() == b"3".ljust(15) + b"\n"
+    finally:
+        runner.kill()
+
+
+@pytest.mark.parametrize("removed", [True, False])
+def test_a_directory_that_was_removed_does_not_take_the_task_s_own_status_with_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], removed: bool
+) -> None:
+    """A finished success once ended as 70, since somebody had cleaned WHESL_HOME."""
+    directory = tmp_path / "task"
+    if not removed:
+        directory.mkdir()
+    with subprocess.Popen(["sh", "-c", "exit 4"]) as runner:
+        keeper = Keeper(
+            str(directory), "python", "claim", os.getpid(),
+            child=False, runner=runner.pid, copy=[], summary="", quiet=False,
+        )  # fmt: skip
+        os.waitid(os.P_PID, runner.pid, os.WEXITED | os.WNOWAIT)
+        keeper._reap_runner()
+    assert keeper._without_isolator() == (4 if removed else 70)
+    said = (
+        f"whesl: {directory} was removed while its task ran; attempt 1 ended with status 4, which no rule has"
+    )
+    assert (said in capfd.readouterr().err) is removed
+
+
+def test_a_task_that_runs_is_found(tmp_path: Path) -> None:
+    """It once was not: an isolator killed seven times in a minute ended the job of a task that was well."""
+    status = tmp_path / "attempt-1" / "status"
+    status.parent.mkdir()
+    status.write_bytes(program_runner.STATUS_PENDING)
+    assert program_runner.running(str(tmp_path)) == 0
+    started = attempt_runner.start(
+        ["sleep", "60"],
+        status=str(status),
+        stdin="",
+        stdin_offset=0,
+        stdout=str(tmp_path / "out"),
+        stderr=str(tmp_path / "out"),
+        workdir=str(tmp_path),
+        environment={**os.environ, attempt_runner.TOKEN_VARIABLE: "token"},
+    )
+    try:
+        until(lambda: status.read_bytes() != program_runner.STATUS_PENDING, "the runner", 30.0)
+        assert program_runner.running(str(tmp_path)) == started.pid
+        assert program_runner.running(str(tmp_path / "other")) == 0
+    finally:
+        attempt_processes.end_at_once("token", started.pid)
+        started.wait()
+
+
+def test_who_hears_a_signal_dies_of_it_also_where_the_command_had_to_be_killed(tmp_path: Path) -> None:
+    """It ended with status 143, which accounting calls a failure of its own, not a cancelled job."""
+    ready = tmp_path / "ready"
+    script = f"trap '' TERM; : > {ready}; while :; do sleep 0.1; done"
+    words = (sys.executable, "-m", "whesl", "exec", "--term-grace", "1", "--", "sh", "-c", script)
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as child:
+        until(ready.exists, "the command", 60.0)
+        child.terminate()
+        assert child.wait(60) == -signal.SIGTERM

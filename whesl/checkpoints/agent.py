@@ -1,0 +1,262 @@
+"""One node's agent: between the coordinator and the ranks' page."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import zmq
+
+from whesl.checkpoints import messages, rank_page
+from whesl.checkpoints.core.states_and_events import Answered, Ask, CommitFailed, Grant, Joined, Release
+from whesl.checkpoints.manifest import Part
+from whesl.checkpoints.messages import Agreed, Candidate, Over, Slow, Verified, Written
+from whesl.checkpoints.rank_page import Page, Slot, SlotState
+from whesl.checkpoints.rank_writes import Writing
+from whesl.checkpoints.rendezvous import Address, find
+from whesl.runtime.wire.curve_sockets import ClientSocket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whesl.runtime.wire.keys import KeyPair
+
+# Seconds between two looks at the page: while a checkpoint is taken, after something was seen, and at rest.
+BUSY, CALM, REST = 0.001, 0.02, 0.5
+SETTLE = 0.05  # seconds for a rank that stands at the target to say that it holds there
+LOOK = 3.0  # seconds between two looks for the coordinator's address, and for a connection to be made
+
+
+class Agent:
+    """An agent and its loop.
+
+    Args:
+        node: its name.
+        sheet: the page that its ranks have opened, or will.
+        home: where the coordinator's address is.
+        keys: the client's pair.
+        log: is told what happens, a line each.
+    """
+
+    def __init__(self, node: str, sheet: Page, home: Path, keys: KeyPair, log: Callable[[str], None]) -> None:
+        self._node, self._page, self._home, self._log = node, sheet, home, log
+        self._socket = ClientSocket(keys, f"agent:{node}".encode())
+        self._address: Address | None = None
+        self._looked = 0.0
+        self._tried = 0
+        self._asked: Ask | None = None
+        self._settled_by = self._arrived_by = 0.0
+        self._told = 0  # the checkpoint whose end, good or bad, was told
+        self._verified = Verified(node=node, epoch=0, good=0, bad=0)
+        self._joined = (
+            -1,
+            -1,
+            False,
+        )  # ranks that the coordinator knows, and those that it knows to have ended
+        self._writing: Writing | None = None  # since the ranks were let to write
+        self._over = False
+        self._heard = 0.0  # when the coordinator last said something
+        self._moved = time.monotonic()  # when the ranks last did
+
+    def run(self, until: Callable[[], bool]) -> None:
+        """Serve until told to stop, by a signal or the coordinator."""
+        poller = zmq.Poller()
+        for socket in self._socket.sockets:
+            poller.register(socket, zmq.POLLIN)
+        while not until() and not self._over:
+            self._find()
+            busy = self._asked is not None or self._in_epoch()
+            # Looks come further apart the longer nothing happens: processors are for those that write.
+            now = time.monotonic()
+            if busy:
+                wait = min(max((now - self._heard) / 50, BUSY), CALM)
+            else:
+                wait = min(max((now - max(self._heard, self._moved)) / 50, CALM), REST)
+            poller.poll(int(1000 * wait))
+            for made in self._socket.events():
+                if made:
+                    self._join()
+            for content in self._socket.receive():
+                self._heard = time.monotonic()
+                self._take(messages.from_coordinator(content))
+            self._look()
+            self._page.beat()
+
+    def close(self) -> None:
+        """Close the socket; the page is its owner's, and may be for another agent of this node."""
+        self._socket.close()
+
+    def _find(self) -> None:
+        """Speak to the coordinator, also where a new one has another address."""
+        now = time.monotonic()
+        if self._socket.connected or now - self._looked < LOOK:
+            return
+        self._looked = now
+        address = find(self._home)
+        if address is None:
+            return
+        if address != self._address:
+            self._address, self._tried = address, 0
+        endpoint = address.endpoints[self._tried % len(address.endpoints)]
+        self._tried += 1
+        if endpoint != self._socket.endpoint:
+            self._socket.connect(endpoint, address.key)
+
+    def _in_epoch(self) -> bool:
+        return self._page.get(rank_page.TARGET) != rank_page.IDLE
+
+    def _join(self) -> None:
+        """Register, with what this node is in the middle of."""
+        ranks, ended = self._page.registered()
+        epoch = self._page.get(rank_page.EPOCH) if self._in_epoch() else 0
+        target = self._page.get(rank_page.TARGET) if self._in_epoch() else 0
+        committed = bool(epoch and ranks) and all(
+            slot.state is SlotState.COMMITTED and slot.epoch == epoch for slot in ranks
+        )
+        self._joined = len(ranks), ended, _together(ranks)
+        if committed:
+            self._send(self._written(epoch))
+        self._send(
+            Joined(
+                node=self._node,
+                ranks=len(ranks),
+                of=max((slot.ranks for slot in ranks), default=0),
+                ended=ended,
+                epoch=epoch,
+                target=target,
+                committed=committed,
+                together=_together(ranks),
+            )
+        )
+        if self._verified.epoch:
+            self._send(self._verified)
+
+    def _take(self, message: messages.FromCoordinator) -> None:
+        sheet = self._page
+        match message:
+            case Ask(target=0):
+                sheet.put(rank_page.TARGET, rank_page.IDLE)
+                top = max((slot.polls for slot in sheet.ranks()), default=0)
+                self._send(Answered(node=self._node, epoch=message.epoch, round=message.round, top=top))
+            case Ask() if sheet.get(rank_page.RELEASED) >= message.epoch:
+                why = "its ranks went on before the coordinator was started anew"
+                self._send(CommitFailed(node=self._node, epoch=message.epoch, why=why))
+            case Ask():
+                sheet.put(rank_page.EPOCH, message.epoch)
+                sheet.put(rank_page.TARGET, message.target)
+                self._asked = message
+                self._settled_by = time.monotonic() + SETTLE
+                self._arrived_by = time.monotonic() + message.arrival
+            case Grant():
+                if (sheet.get(rank_page.EPOCH), sheet.get(rank_page.TARGET)) == (
+                    message.epoch,
+                    message.target,
+                ):
+                    sheet.put(rank_page.GRANTED, message.epoch)
+                    self._writing = Writing(message.arrival, message.commit, time.monotonic())
+            case Release():
+                sheet.put(rank_page.RELEASED, message.epoch)
+                sheet.put(rank_page.TARGET, rank_page.IDLE)
+                self._asked = self._writing = None
+            case Over():
+                self._over = True
+            case Candidate():
+                sheet.put(rank_page.CANDIDATE, message.epoch or rank_page.IDLE)
+            case Agreed():
+                sheet.put(rank_page.AGREED, message.epoch or rank_page.IDLE)
+            case _:
+                self._log(f"ignored: {message}")
+
+    def _look(self) -> None:
+        """See what the ranks have done since the last look."""
+        ranks, ended = self._page.registered()
+        if self._socket.connected and (len(ranks), ended, _together(ranks)) != self._joined:
+            self._moved = time.monotonic()
+            self._join()
+        if self._asked is not None:
+            self._answer(self._asked)
+        if self._in_epoch():
+            self._written_or_failed()
+        self._restored()
+
+    def _answer(self, ask: Ask) -> None:
+        """Answer once it is certain that no rank has passed the target, or that one has."""
+        standing = passed = False
+        top = 0
+        for slot in self._page.ranks():
+            top = max(top, slot.polls)
+            passed |= slot.polls > ask.target
+            holds = slot.state in (SlotState.HOLDING, SlotState.WRITING, SlotState.COMMITTED)
+            if slot.polls == ask.target and not (holds and slot.target == ask.target):
+                standing = True
+        late = time.monotonic() >= self._settled_by
+        if standing and not late and not passed:
+            return
+        # Who stands at the target and does not say that it holds there came by before the target was set.
+        self._asked = None
+        self._send(
+            Answered(node=self._node, epoch=ask.epoch, round=ask.round, top=top, passed=passed or standing)
+        )
+
+    def _written_or_failed(self) -> None:
+        sheet = self._page
+        epoch = sheet.get(rank_page.EPOCH)
+        if self._told == epoch:
+            return
+        ranks = list(sheet.ranks())
+        unwritten = [
+            slot for slot in ranks if not (slot.state is SlotState.COMMITTED and slot.epoch == epoch)
+        ]
+        # First: where the agent itself comes late, a rank is slow and given up in one look.
+        if self._writing is not None and (slow := self._writing.slow(unwritten, time.monotonic())):
+            seconds = self._writing.arrival
+            self._send(Slow(node=self._node, epoch=epoch, ranks=slow, seconds=seconds))
+        if self._writing is not None and (why := self._writing.trouble(unwritten, time.monotonic())):
+            self._told = epoch
+            self._send(CommitFailed(node=self._node, epoch=epoch, why=why))
+            return
+        for slot in ranks:
+            failed = slot.state is SlotState.FAILED and slot.epoch == epoch
+            late = slot.polls < sheet.get(rank_page.TARGET) and time.monotonic() > self._arrived_by
+            durable = slot.state is SlotState.COMMITTED and slot.epoch == epoch
+            if failed or late or not (durable or rank_page.alive(slot.pid)):
+                why = slot.text if failed else f"process {slot.pid} has ended"
+                if late and not failed:
+                    why = f"it has not come to step {sheet.get(rank_page.TARGET)} in time: does it poll?"
+                self._told = epoch
+                self._send(CommitFailed(node=self._node, epoch=epoch, why=f"rank {slot.rank}: {why}"))
+                return
+        done = [slot for slot in ranks if slot.state is SlotState.COMMITTED and slot.epoch == epoch]
+        if sheet.get(rank_page.GRANTED) == epoch and len(done) == len(ranks) == self._joined[0]:
+            self._told = epoch
+            self._send(self._written(epoch))
+
+    def _written(self, epoch: int) -> Written:
+        parts = tuple(
+            Part(slot.rank, slot.bytes, slot.checksum, slot.text)
+            for slot in self._page.ranks()
+            if slot.state is SlotState.COMMITTED and slot.epoch == epoch
+        )
+        return Written(node=self._node, epoch=epoch, parts=parts)
+
+    def _restored(self) -> None:
+        candidate = self._page.get(rank_page.CANDIDATE)
+        if candidate in (0, rank_page.IDLE) or self._page.get(rank_page.AGREED) == candidate:
+            return
+        answers = [slot.verified for slot in self._page.ranks() if slot.verified // 2 == candidate]
+        good = sum(answer % 2 for answer in answers)
+        now = Verified(node=self._node, epoch=candidate, good=good, bad=len(answers) - good)
+        # A rank that waits no longer takes its answer back.
+        if now != self._verified and (answers or self._verified.epoch == candidate):
+            self._verified, self._moved = now, time.monotonic()
+            self._send(now)
+
+    def _send(self, message: messages.ToCoordinator) -> None:
+        # What is lost with a connection is told again when the next one is made (``_join``).
+        self._socket.send(messages.encode(message))
+
+
+def _together(ranks: list[Slot]) -> bool:
+    """Whether ranks write one file of all."""
+    return any(slot.shared for slot in ranks)

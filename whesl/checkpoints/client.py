@@ -1,0 +1,464 @@
+"""The checkpoint client for Python programs, with and without mpi4py.
+
+    client = whesl.checkpoints.Client(rank, ranks)
+    path = client.restore()
+    for step in ...:
+        compute()
+        if client.poll():
+            write(client.path)
+            client.commit(client.path)
+    client.finish()
+
+It does what the C client does (``clients/c/include/whesl_ckpt.h``), on the same page of memory.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from whesl.checkpoints import manifest, rank_page
+from whesl.checkpoints.rank_page import SlotState
+from whesl.checkpoints.rendezvous import name_of_node
+from whesl.files import file_retry
+from whesl.model.errors import WheslError
+
+_PAUSE, _LONGEST = 0.0002, 0.005  # seconds between two looks while a rank waits
+_APPEARS = 5.0  # seconds in which a file that another node has written is seen on this one
+_UNNAMED = "the coordinator has named no checkpoint"
+
+
+class CommitError(WheslError):
+    """A part could not be made durable; the checkpoint is given up, and the one before stays the newest."""
+
+
+class OtherRanksError(WheslError):
+    """The checkpoint was written by another number of ranks; it is whole, and stays."""
+
+
+class DamagedError(WheslError):
+    """A part does not have the size or checksum that its manifest tells."""
+
+
+class Client:
+    """One rank of a program that writes checkpoints.
+
+    Without an agent on the node ``poll`` always returns False, ``commit`` makes one file durable, and that
+    is said once on standard error.
+
+    Args:
+        rank: this process, from 0; None for what mpi4py's world says.
+        ranks: how many there are; None likewise.
+        patience: seconds to wait for an agent that gives no sign of life; None for WHESL_CKPT_PATIENCE, or
+            60.
+        shared: whether ``path`` is one file that all ranks write together (MPI-IO, HDF5); then no node
+            writes before another.
+    """
+
+    __slots__ = (
+        "_absent",
+        "_count",
+        "_directory",
+        "_first",
+        "_memory",
+        "_patience",
+        "_said",
+        "_shared",
+        "_words",
+        "epoch",
+        "path",
+        "rank",
+        "ranks",
+    )
+
+    def __init__(
+        self,
+        rank: int | None = None,
+        ranks: int | None = None,
+        patience: float | None = None,
+        *,
+        shared: bool = False,
+    ) -> None:
+        if rank is None or ranks is None:
+            from mpi4py import MPI
+
+            rank, ranks = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+        self.rank, self.ranks = rank, ranks
+        self.epoch = 0
+        self.path = Path()
+        self._count = 0
+        self._said = False
+        self._shared = shared
+        self._absent = ""  # why there is no agent, where one was to be
+        self._patience = patience if patience is not None else _seconds("WHESL_CKPT_PATIENCE", 60.0)
+        self._directory = os.environ.get("WHESL_CKPT_DIR", "")
+        self._memory: mmap.mmap | None = None
+        self._words = memoryview(bytearray(rank_page.HEADER + rank_page.SLOT)).cast("Q")
+        self._words[rank_page.TARGET] = rank_page.IDLE
+        self._first = rank_page.HEADER // 8
+        name = os.environ.get("WHESL_CKPT_PAGE", "").replace("%n", name_of_node())
+        if not 0 <= rank < ranks:
+            self._lacks(f"rank {rank} of {ranks} is none", always=True)
+        elif name:
+            self._attach(Path(name))
+        if not name:
+            self._absent = ""
+            self._say("no agent (WHESL_CKPT_PAGE is not set)")
+
+    def poll(self) -> bool:
+        """Return whether this rank is to write its checkpoint now, to ``path``.
+
+        To be called once per time step, the same number of times on all ranks for the same state. Waits only
+        while a checkpoint is being coordinated.
+        """
+        count = self._count = self._count + 1
+        words = self._words
+        words[self._first] = count
+        if count < words[8]:  # page.TARGET: a name of a module costs as much as the rest
+            return False
+        return self._hold(count)
+
+    def _hold(self, count: int) -> bool:
+        words, first = self._words, self._first
+        begin = seen = time.monotonic()
+        beat = 0
+        while True:
+            epoch, target = words[rank_page.EPOCH], words[rank_page.TARGET]
+            if target == rank_page.IDLE or words[rank_page.RELEASED] >= epoch or count != target:
+                break
+            if words[first + rank_page.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
+                # Of an earlier checkpoint: with this one's number it would tell of the earlier part.
+                words[first + rank_page.STATE] = SlotState.RUNNING
+            words[first + rank_page.SLOT_EPOCH] = epoch
+            words[first + rank_page.SLOT_TARGET] = target
+            if words[rank_page.GRANTED] == epoch and words[rank_page.TARGET] == target:
+                self.epoch = epoch
+                name = "all-ranks.part" if self._shared else f"rank-{self.rank}.writing"
+                self.path = Path(self._directory) / str(epoch) / name
+                words[first + rank_page.DURABLE] = 0
+                words[first + rank_page.STATE] = SlotState.WRITING
+                return True
+            words[first + rank_page.STATE] = SlotState.HOLDING
+            if words[rank_page.HEARTBEAT] != beat:
+                beat, seen = words[rank_page.HEARTBEAT], time.monotonic()
+            elif time.monotonic() - seen > self._patience:
+                self._say("the node's agent gives no sign of life")
+                break
+            _rest(begin)
+        if words[first + rank_page.STATE] == SlotState.HOLDING:  # what is committed is still to be told
+            words[first + rank_page.STATE] = SlotState.RUNNING
+        return False
+
+    def commit(self, path: str | os.PathLike[str]) -> None:
+        """Make a file durable and tell the agent: fsync, checksum, final name, fsync of the directory.
+
+        The checksums of a file of all ranks are computed when all of them have committed. Where the
+        checkpoint was given up meanwhile, the file is removed.
+
+        Args:
+            path: the file, which nobody writes to any longer.
+
+        Raises:
+            CommitError: it could not be made durable.
+        """
+        words, first = self._words, self._first
+        coordinated = words[first + rank_page.STATE] == SlotState.WRITING
+        if coordinated:
+            words[first + rank_page.SYNCING] = self.epoch
+        try:
+            if coordinated:
+                self._check(Path(path))
+            if self._shared:
+                name, size, checksum = _synced(Path(path))
+            else:
+                name, size, checksum = _durable(Path(path))
+        except OSError as error:
+            if coordinated and self._is_over(Path(path)):
+                return
+            self.give_up(str(error))
+            raise CommitError(f"rank {self.rank} cannot commit {path}: {error}") from error
+        if not coordinated or self._is_over(Path(path).with_name(name)):
+            return
+        words[first + rank_page.BYTES] = size
+        words[first + rank_page.CHECKSUM] = checksum
+        self._text(name)
+        words[first + rank_page.DURABLE] = self.epoch
+        words[first + rank_page.STATE] = SlotState.COMMITTED
+
+    def _is_over(self, path: Path) -> bool:
+        """Whether the checkpoint was given up: nobody needs the file any longer, and it is removed."""
+        words, first = self._words, self._first
+        if words[rank_page.RELEASED] < self.epoch:
+            return False
+        words[first + rank_page.STATE] = SlotState.RUNNING
+        with suppress(OSError):
+            self._check(path)
+            path.unlink()
+        return True
+
+    def _check(self, path: Path) -> None:
+        """Raise OSError where a manifest cannot name a file."""
+        name = path.name
+        if len(os.fsencode(name)) >= rank_page.TEXT:
+            raise OSError(f"its name is longer than {rank_page.TEXT - 1} bytes")
+        if len(name.split()) != 1:
+            raise OSError("its name has a blank")
+        folder = Path(self._directory) / str(self.epoch)
+        if not folder.samefile(path.parent):
+            raise OSError(f"it is not in {folder}")
+
+    def give_up(self, why: str) -> None:
+        """Say that this rank cannot write its checkpoint, so that nobody waits for it."""
+        if self._words[self._first + rank_page.STATE] == SlotState.WRITING:
+            self._text(why)
+            self._words[self._first + rank_page.STATE] = SlotState.FAILED
+
+    def restore(self, timeout: float | None = None) -> Path | None:
+        """Return this rank's part of the newest whole checkpoint, the same one on all ranks; None for none.
+
+        A file of all ranks is returned on each of them.
+
+        Args:
+            timeout: seconds to wait for other ranks after this one's part was verified; None for
+                WHESL_CKPT_RESTORE, or half an hour.
+
+        Raises:
+            OtherRanksError: the checkpoint is of another number of ranks (``restore_all``).
+            WheslError: there is no agent although WHESL_CKPT_PAGE is set, it gives no sign of life, a file
+                cannot be read, or not all ranks have verified a checkpoint in time. The program has to end:
+                other ranks may have restored.
+        """
+        found = self._restored(timeout, redistributes=False)
+        return None if found is None else found[self.rank]
+
+    def restore_all(self, timeout: float | None = None) -> list[Path] | None:
+        """Return all parts of the newest whole checkpoint, in the order of the ranks that wrote them.
+
+        For a program that distributes its state by itself: it may have another number of ranks than the one
+        that wrote the checkpoint. Each rank verifies its share of the parts, and all ranks have to call this.
+
+        Args:
+            timeout: as of ``restore``.
+
+        Raises:
+            WheslError: as of ``restore``.
+        """
+        return self._restored(timeout, redistributes=True)
+
+    def _restored(self, timeout: float | None, *, redistributes: bool) -> list[Path] | None:
+        limit = timeout if timeout is not None else _seconds("WHESL_CKPT_RESTORE", 1800.0)
+        words, first = self._words, self._first
+        if self._memory is None:
+            if self._absent:
+                raise WheslError(
+                    f"nothing was restored: {self._absent}", hint="is `whesl ckpt run` still running?"
+                )
+            return None
+        begin = seen = time.monotonic()
+        beat = answered = 0
+        found: list[Path] | None = None
+        due = begin + limit
+        while True:
+            candidate, agreed = words[rank_page.CANDIDATE], words[rank_page.AGREED]
+            if agreed == rank_page.IDLE:
+                return None
+            if agreed and agreed == answered:
+                self.epoch = agreed
+                return found
+            if candidate not in (0, answered, rank_page.IDLE):
+                words[first + rank_page.VERIFIED] = 0  # until this one is looked at
+                try:
+                    found = self._verified(candidate, redistributes=redistributes)
+                except DamagedError:
+                    found = None
+                answered = candidate
+                words[first + rank_page.VERIFIED] = candidate * 2 + (found is not None)
+                due = time.monotonic() + limit
+            if words[rank_page.HEARTBEAT] != beat:
+                beat, seen = words[rank_page.HEARTBEAT], time.monotonic()
+            elif time.monotonic() - seen > self._patience:
+                raise WheslError(
+                    "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
+                )
+            if time.monotonic() > due:
+                words[first + rank_page.VERIFIED] = 0  # others are not to restore what this rank does not
+                what = f"not all ranks have verified checkpoint {answered}" if answered else _UNNAMED
+                raise WheslError(
+                    f"nothing was restored: {what} within {limit:g} s",
+                    hint="is each rank started, and an agent on each node? WHESL_CKPT_RESTORE is the limit",
+                )
+            _rest(begin)
+
+    def finish(self) -> None:
+        """End; the client is not to be used afterwards."""
+        if self._memory is not None:
+            self._words[self._first + rank_page.STATE] = SlotState.FINISHED
+            self._words.release()
+            self._memory.close()
+            self._memory = None
+
+    def _verified(self, epoch: int, *, redistributes: bool) -> list[Path]:
+        """Return the parts of a checkpoint, of which this rank has verified its own."""
+        until = time.monotonic() + _APPEARS
+        while True:
+            try:
+                return file_retry.retried(lambda: self._looked(epoch, redistributes=redistributes))
+            except (FileNotFoundError, DamagedError) as error:
+                if time.monotonic() > until or isinstance(error, DamagedError):
+                    raise DamagedError(f"checkpoint {epoch} is damaged: {error}") from error
+            except OSError as error:
+                # What cannot be read is not damaged: another attempt may read it.
+                raise WheslError(
+                    f"nothing was restored: checkpoint {epoch} cannot be read: {error}",
+                    hint="start the program again when its file system answers",
+                ) from error
+            time.sleep(0.1)  # a network file system shows what another node has written only later
+
+    def _looked(self, epoch: int, *, redistributes: bool) -> list[Path]:
+        folder = Path(self._directory) / str(epoch)
+        found = manifest.told(folder)
+        if found is None:
+            (folder / manifest.NAME).stat()
+            raise DamagedError("its manifest is torn")
+        ranks = len(found.parts)
+        if ranks != self.ranks and not redistributes:
+            raise OtherRanksError(
+                f"nothing was restored: checkpoint {epoch} has parts of {ranks} ranks, and this program has"
+                f" {self.ranks}",
+                hint=f"start it with {ranks} ranks, or with another --dir to begin anew; a program that"
+                " redistributes its state calls restore_all",
+            )
+        for part in found.parts[self.rank :: self.ranks]:
+            size = sum(one.bytes for one in found.parts if one.name == part.name)
+            whole = (folder / part.name).stat().st_size == size
+            check = manifest.checksum(folder / part.name, part.offset, part.bytes)
+            if not whole or check != (part.bytes, part.checksum):
+                raise DamagedError(f"{part.name} is not what its manifest tells")
+        return [folder / part.name for part in found.parts]
+
+    def _attach(self, name: Path) -> None:
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                file = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                break
+            except OSError as error:
+                if not isinstance(error, FileNotFoundError) or time.monotonic() > until:
+                    self._lacks(f"cannot open {name}: {error.strerror}")
+                    return
+            time.sleep(0.01)  # agents and ranks are started at the same time
+        try:
+            status = os.fstat(file)
+            if status.st_uid != os.geteuid() or status.st_size < rank_page.HEADER + rank_page.SLOT:
+                self._lacks("the page is not this user's, or too small")
+                return
+            memory = mmap.mmap(file, status.st_size)
+            words = memoryview(memory).cast("Q")
+            if words[0] != rank_page.MAGIC:
+                self._lacks("the agent is of another version")
+                return
+            # Python has no compare-and-swap: processes of one node take their slots one after the other.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            for index in range(words[1]):
+                first = (rank_page.HEADER + index * rank_page.SLOT) // 8
+                state = words[first + rank_page.STATE]
+                mine = state != SlotState.FREE and words[first + rank_page.RANK] == self.rank
+                if mine and state != SlotState.FINISHED and rank_page.alive(words[first + rank_page.PID]):
+                    self._lacks("another process has this rank: two programs in one job?")
+                    return
+                if mine or state == SlotState.FREE:
+                    self._memory, self._words, self._first = memory, words, first
+                    for word in (
+                        rank_page.COUNT,
+                        rank_page.VERIFIED,
+                        rank_page.SLOT_EPOCH,
+                        rank_page.DURABLE,
+                        rank_page.SYNCING,
+                    ):
+                        words[first + word] = 0
+                    words[first + rank_page.RANK] = self.rank
+                    words[first + rank_page.RANKS] = self.ranks
+                    words[first + rank_page.SHARED] = self._shared
+                    words[first + rank_page.PID] = os.getpid()
+                    words[first + rank_page.STATE] = SlotState.RUNNING
+                    directory = bytes(memory[128 : rank_page.HEADER]).partition(b"\0")[0]
+                    self._directory = os.fsdecode(directory)
+                    return
+            self._lacks("more ranks on this node than a page has room for")
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # the mapping keeps the file open, and would keep the lock
+            os.close(file)
+
+    def _text(self, text: str) -> None:
+        if self._memory is not None:
+            start = self._first * 8 + rank_page.TEXT
+            data = os.fsencode(text)[: rank_page.TEXT - 1]
+            self._memory[start : start + rank_page.TEXT] = data.ljust(rank_page.TEXT, b"\0")
+
+    def _lacks(self, what: str, *, always: bool = False) -> None:
+        """Note and say why there is no agent: a program that is to be protected must not restore nothing."""
+        self._absent = what
+        self._say(what, always=always)
+
+    def _say(self, what: str, *, always: bool = False) -> None:
+        if not self._said and (self.rank == 0 or always) and sys.stderr is not None:
+            with suppress(OSError, ValueError):  # it is full, or closed: the program has to go on
+                sys.stderr.write(f"whesl.checkpoints: {what}: checkpoints are not coordinated\n")
+                sys.stderr.flush()
+        self._said = True
+
+
+def _rest(since: float) -> None:
+    """Pause, longer the longer was waited: processors are for those that compute and write."""
+    time.sleep(min(max((time.monotonic() - since) / 50, _PAUSE), _LONGEST))
+
+
+def _seconds(name: str, usual: float) -> float:
+    """Return what a variable of the environment says; the usual time where it says none."""
+    try:
+        given = float(os.environ.get(name, ""))
+    except ValueError:
+        return usual
+    return given if given > 0 else usual
+
+
+def _synced(path: Path) -> tuple[str, int, int]:
+    """Make durable what this rank has written to a file of all ranks."""
+    file_retry.sync(path)
+    file_retry.sync(path.parent)
+    return path.name, 0, 0
+
+
+def _durable(path: Path) -> tuple[str, int, int]:
+    failed: list[OSError] = []
+
+    def sync() -> None:
+        try:
+            os.fsync(file.fileno())
+        except OSError as error:
+            failed.append(error)
+
+    with path.open("rb") as file:
+        # The kernel writes while the checksum is computed: either may take as long as the other.
+        syncing = threading.Thread(target=sync)
+        try:
+            syncing.start()
+        except RuntimeError:  # there are no more threads to be had
+            sync()
+        try:
+            size, crc = manifest.checksum(path)
+        finally:
+            if syncing.ident is not None:
+                syncing.join()
+    if failed:
+        raise failed[0]
+    if path.suffix == ".writing":
+        path = path.rename(path.with_suffix(".part"))
+    file_retry.sync(path.parent)
+    return path.name, size, crc

@@ -1,0 +1,103 @@
+"""Which checkpoint a program restores: the newest whole one that all of its ranks have verified.
+
+Pure: each function takes what was known and returns what is known then, with what is said of it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from whesl.checkpoints.core.states_and_events import Record
+
+UNKNOWN = -1  # no checkpoint was agreed on yet; 0: there is none to restore
+
+
+class Kept(Record, frozen=True, kw_only=True):
+    """A whole checkpoint: its number, and how many ranks have written it."""
+
+    number: int
+    ranks: int
+
+
+class Answer(Record, frozen=True, kw_only=True):
+    """How many of a node's ranks have found a checkpoint whole, and how many have not."""
+
+    number: int
+    good: int
+    bad: int
+
+
+class Vote(Record, frozen=True, kw_only=True):
+    """What the ranks have said.
+
+    Attributes:
+        kept: whole checkpoints, the newest first.
+        candidate: the number of the one that ranks verify; 0 for none.
+        agreed: the one that all restore; ``UNKNOWN`` while that is not known.
+        ranks: of the program, as they say; 0 while none has registered.
+        answers: by node.
+    """
+
+    kept: tuple[Kept, ...] = ()
+    candidate: int = 0
+    agreed: int = UNKNOWN
+    ranks: int = 0
+    answers: dict[str, Answer] = msgspec.field(default_factory=dict)
+
+    @property
+    def good(self) -> int:
+        """How many ranks have found the candidate whole."""
+        return sum(answer.good for answer in self._answers())
+
+    @property
+    def heard(self) -> frozenset[str]:
+        """Nodes that have said something of the candidate."""
+        return frozenset(node for node, answer in self.answers.items() if answer.number == self.candidate)
+
+    def _answers(self) -> list[Answer]:
+        return [answer for answer in self.answers.values() if answer.number == self.candidate]
+
+
+def begin(kept: tuple[Kept, ...]) -> Vote:
+    """Return the vote before anybody has said anything. ``kept``: whole checkpoints, the newest first."""
+    return Vote(kept=kept, candidate=kept[0].number if kept else 0, agreed=UNKNOWN if kept else 0)
+
+
+def joined(vote: Vote, ranks: int) -> tuple[Vote, list[str]]:
+    """Return what is known when a node tells how many ranks the program has (0: it does not know)."""
+    if ranks <= 0 or ranks == vote.ranks:
+        return vote, []
+    vote = replace(vote, ranks=ranks)
+    vote, said = _count(vote)
+    return vote, [*_fit(vote), *said]
+
+
+def verified(vote: Vote, node: str, answer: Answer) -> tuple[Vote, list[str]]:
+    """Return what is known when a node's ranks have looked at a checkpoint, or take that back."""
+    return _count(replace(vote, answers={**vote.answers, node: answer}))
+
+
+def _count(vote: Vote) -> tuple[Vote, list[str]]:
+    """Agree on the candidate when all ranks have found it whole; go to an older one when one has not."""
+    if vote.agreed != UNKNOWN:
+        return vote, []
+    if any(answer.bad for answer in vote._answers()):
+        older = [one.number for one in vote.kept if one.number < vote.candidate]
+        said = f"checkpoint {vote.candidate} is damaged; {'an older one' if older else 'none'} is left"
+        vote = replace(vote, candidate=older[0] if older else 0, agreed=UNKNOWN if older else 0)
+        return vote, [said, *_fit(vote)]
+    if 0 < vote.ranks <= vote.good:
+        return replace(vote, agreed=vote.candidate), [f"checkpoint {vote.candidate} is restored"]
+    return vote, []
+
+
+def _fit(vote: Vote) -> list[str]:
+    """Return that the candidate is of another number of ranks, which its ranks find out for themselves."""
+    found = next((one for one in vote.kept if one.number == vote.candidate), None)
+    if found is None or vote.agreed != UNKNOWN or vote.ranks in (0, found.ranks):
+        return []
+    return [
+        f"checkpoint {found.number} has parts of {found.ranks} ranks, and the program has {vote.ranks}:"
+        " only a program that asks for all parts restores it, and it stays"
+    ]

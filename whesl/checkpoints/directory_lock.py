@@ -1,0 +1,90 @@
+"""One coordinator for a directory of checkpoints: a second program would take the numbers of the first."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from whesl.managers import resource
+from whesl.model.errors import UsageError, WheslError
+from whesl.runtime.locking import takeover_lock
+from whesl.runtime.locking.takeover_lock import HeldError, LockError, Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_NAME = ".lock"
+
+
+def take(directory: Path, log: Callable[[str], None]) -> int:
+    """Take a directory's lock, and return its descriptor for ``takeover_lock.release``; -1 for none.
+
+    Args:
+        directory: of checkpoints.
+        log: is told where the file system cannot have such a lock.
+
+    Raises:
+        UsageError: another coordinator has it, as far as can be told.
+        OSError: that could not be seen.
+    """
+    path = str(directory / _NAME)
+    job, restarts = _job()
+    owner = takeover_lock.owned(job=job, restarts=restarts)
+    try:
+        return takeover_lock.take(path, owner)
+    except HeldError as error:
+        held = error.owner
+    except LockError:
+        log(f"{directory} is on a file system without hard links: a second program there is not noticed")
+        return -1
+    if _is_over(held, owner):
+        descriptor = takeover_lock.break_lock(path, held, owner)
+        if descriptor is not None:
+            return descriptor
+    raise _refusal(directory, held)
+
+
+def refuse_held(directory: Path) -> None:
+    """Raise UsageError where another coordinator has a directory; before anything is started for it."""
+    try:
+        held = takeover_lock.holder(str(directory / _NAME))
+    except OSError:
+        return  # the coordinator looks again, and says what it finds
+    job, restarts = _job()
+    if held is not None and not _is_over(held, Owner(job=job, restarts=restarts)):
+        raise _refusal(directory, held)
+
+
+def _refusal(directory: Path, held: Owner) -> UsageError:
+    kind, _, number = held.job.partition(":")
+    job = f", job {number} of {kind}" if number else ""
+    return UsageError(
+        f"{directory} has the checkpoints of another program: process {held.pid} on"
+        f" {held.host or 'an unknown host'}{job}",
+        hint="--dir names a directory of this program's own; where that process is gone for sure, remove"
+        f" {directory / _NAME}",
+    )
+
+
+def _job() -> tuple[str, int]:
+    """Return the job that this process runs in, and how often it was started anew; nothing outside of one."""
+    try:
+        given = resource.current_allocation(os.environ).describe()
+    except WheslError:
+        return "", 0
+    return (f"{given.rjms}:{given.job_id}", given.restart_count) if given.job_id else ("", 0)
+
+
+def _is_over(held: Owner, by: Owner) -> bool:
+    """Whether the job that has a lock has surely ended, where locks tell nothing of another host."""
+    if held.here or not held.job:
+        return False
+    if held.job == by.job:
+        return held.restarts < by.restarts
+    kind, _, number = held.job.partition(":")
+    try:
+        record = resource.scheduler(kind).jobs([number]).get(number)
+    except (WheslError, OSError):
+        return False
+    return record is None or record.state.ended

@@ -1,0 +1,402 @@
+"""A program with its coordinator and agents: what ``whesl ckpt run`` starts and ends."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import secrets
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whesl.checkpoints import acknowledged, directory_lock, rendezvous
+from whesl.checkpoints.rank_page import alive
+from whesl.managers import resource
+from whesl.managers.resource.port import Closing
+from whesl.model.errors import TransientError, UsageError, WheslError
+from whesl.model.states import NodeState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whesl.managers.resource.port import Allocation
+
+START = 120.0  # seconds for the coordinator to listen: a file system may be busy, and nothing runs yet
+AGAIN, SELDOM = 0.5, 60.0  # seconds before a process that died twice is started again, and the longest
+END = 5.0  # seconds for the coordinator and agents to end
+ASKED = 2.0  # seconds for a coordinator of the same name to answer
+LOST = 30.0  # seconds for a program to end by itself when one of its nodes is lost
+_LOOK = 5.0  # seconds between two looks for lost nodes
+_GRACE = 30.0  # seconds from SIGTERM to SIGKILL
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+FORWARDED = (*ENDING, signal.SIGUSR1, signal.SIGUSR2)
+_NAMED = 8  # nodes that a line names
+
+
+def page_of(name: str, run: str, node: str) -> Path:
+    """Return where a node's page is: in memory, in a directory that is the user's alone.
+
+    Args:
+        name: of the job.
+        run: of this run of the program: a job that runs again finds no page of its earlier life.
+        node: its name; ``%n`` for the form that clients fill in.
+
+    Raises:
+        WheslError: the directory is another user's.
+    """
+    base = Path("/dev/shm")  # noqa: S108  in memory; what is made below it is private
+    root = base if os.access(base, os.W_OK) else Path(tempfile.gettempdir())
+    private = root / f"whesl-ckpt-{os.geteuid()}"
+    private.mkdir(mode=0o700, exist_ok=True)
+    status = private.lstat()
+    if status.st_uid != os.geteuid() or private.is_symlink() or status.st_mode & 0o077:
+        raise WheslError(f"{private} is open to other users, or theirs", hint="remove it")
+    return private / f"{name}.{run}.{node}"
+
+
+def agents_command(
+    environ: Mapping[str, str], name: str, nodes: Sequence[str], allocated: Sequence[str]
+) -> list[str]:
+    """Return the command that starts an agent on nodes of the allocation.
+
+    Args:
+        environ: of this process.
+        name: of the job.
+        nodes: those that live and are used.
+        allocated: all of the allocation; in Flux in the order of its ranks.
+    """
+    agent = [sys.executable, "-m", "whesl", "ckpt", "agent", "--name", name]
+    if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):  # an instance, perhaps in a job of Slurm
+        ranks = [str(rank) for rank, node in enumerate(allocated) if node in nodes]
+        return [
+            "flux",
+            "exec",
+            f"--rank={'all' if len(nodes) == len(allocated) else ','.join(ranks)}",
+            *agent,
+        ]
+    if environ.get("SLURM_JOB_ID") and not environ.get("FLUX_URI"):
+        # Beside the program's own steps; the others stay where one of their nodes is lost.
+        step = ["srun", "--overlap", "--no-kill", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
+        return [*step, "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}", *agent]
+    return agent
+
+
+def living(allocation: Allocation) -> tuple[str, ...]:
+    """Return the nodes of an allocation but those that its manager calls down, or whose daemon has ended.
+
+    Where the manager does not answer, all count: what could not be observed is not gone.
+    """
+    nodes = allocation.describe().nodes
+    try:
+        states = allocation.node_states()
+    except WheslError:
+        return nodes
+    return tuple(
+        node for node in nodes if states.get(node) is not NodeState.DOWN and allocation.gone(node) is not True
+    )
+
+
+class Job:
+    """A program, its coordinator and its agents.
+
+    Args:
+        serve: arguments of ``whesl ckpt serve`` besides the name and the directory.
+        name: of the job.
+        directory: where checkpoints are.
+        log: is told what happens, a line each.
+    """
+
+    def __init__(
+        self, serve: Sequence[str], name: str, directory: Path, log: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._name, self._directory, self._log = name, directory, log
+        self._home = rendezvous.folder(name)
+        whesl = [sys.executable, "-m", "whesl", "ckpt"]
+        self._serve = [*whesl, "serve", "--name", name, "--dir", str(directory), *serve]
+        self._allocation: Allocation | None = None
+        self._coordinator: Kept | None = None
+        self._agents: Kept | None = None
+        self._program: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []  # signals that came before there was a program
+        self._to_end = False  # a signal has come that ends programs
+        self._silent: frozenset[str] = frozenset()  # nodes whose agent could not be heard at an attempt's end
+
+    def run(self, command: Sequence[str], attempts: int = 1, nodes: int = 0, lost: float = LOST) -> int:
+        """Start everything, wait for the program, and end the rest. Signals go to the program.
+
+        A program that fails is started again on the nodes that live then, each time from the newest whole
+        checkpoint; not where a signal has come that ends programs.
+
+        Args:
+            command: the program, or what launches it.
+            attempts: how often it is started at most.
+            nodes: of the allocation that it uses; the others are spares. 0 for all.
+            lost: seconds after which a program is ended that has not ended by itself though one of its nodes
+                is lost (a collective waits for ever, and ``srun --no-kill`` with it); with several attempts.
+
+        Returns:
+            The exit status of the last attempt, as a shell tells it.
+
+        Raises:
+            WheslError: the coordinator does not start, another program has the name or the directory, or the
+                allocation has too few nodes. A program runs without agents that do not start.
+        """
+        _refuse_second(self._home, self._name)
+        directory_lock.refuse_held(self._directory)
+        with suppress(OSError):  # the coordinator says what is wrong with the directory
+            acknowledged.end_request(self._home)
+        for number in FORWARDED:
+            signal.signal(number, self._signalled)
+        self._allocation = resource.current_allocation(os.environ)
+        try:
+            for attempt in range(1, attempts + 1):
+                used = self._used(nodes)
+                if attempts > 1:
+                    self._log(f"attempt {attempt} of {attempts} on {_few(used)}: {shlex.join(command)}")
+                status = self._attempt(command, used, lost if attempts > 1 else math.inf)
+                if attempts > 1:
+                    self._log(f"attempt {attempt} of {attempts} ended with status {status}")
+                if status == 0 or self._to_end:
+                    break
+            return status
+        finally:
+            if isinstance(self._allocation, Closing):
+                self._allocation.close()
+
+    def _used(self, wanted: int) -> tuple[str, ...]:
+        """Return the nodes that the next attempt uses: those that live, and whose agent was heard."""
+        assert self._allocation is not None
+        allocated = self._allocation.describe().nodes
+        there = living(self._allocation)
+        heard = tuple(node for node in there if node not in self._silent)
+        for what, nodes in (("down", set(allocated) - set(there)), ("silent", set(there) - set(heard))):
+            if nodes:
+                self._log(f"{_few(sorted(nodes))} {'is' if len(nodes) == 1 else 'are'} {what}, and not used")
+        if len(heard) < max(wanted, 1):
+            raise WheslError(
+                f"{len(heard)} of the {len(allocated)} nodes of this allocation can be used, and"
+                f" {max(wanted, 1)} are needed",
+                hint="submit the job again: it goes on from the newest whole checkpoint",
+            )
+        return heard[:wanted] if wanted else heard
+
+    def _environment(self, used: Sequence[str], run: str) -> dict[str, str]:
+        """Return the program's environment, in which these nodes are the allocation."""
+        assert self._allocation is not None
+        environment = dict(os.environ)
+        if tuple(used) != self._allocation.describe().nodes:
+            environment |= self._allocation.launch_environment(used, os.environ)
+        return environment | {
+            "WHESL_CKPT_PAGE": str(page_of(self._name, run, "%n")),
+            "WHESL_CKPT_DIR": str(self._directory),
+            "WHESL_CKPT_JOB": self._name,
+        }
+
+    def _attempt(self, command: Sequence[str], used: Sequence[str], lost: float) -> int:
+        """Run the program once, with a coordinator and agents of its own; return its exit status."""
+        assert self._allocation is not None
+        run = secrets.token_hex(4)
+        environment = self._environment(used, run)
+        (self._home / "address").unlink(missing_ok=True)
+        allocated = self._allocation.describe().nodes
+        try:
+            self._coordinator = Kept(lambda: self._serve)
+            deadline = time.monotonic() + START
+            while rendezvous.find(self._home) is None:
+                self._end_early()
+                if self._coordinator.ended or time.monotonic() > deadline:
+                    raise WheslError(
+                        "the coordinator of checkpoints does not start", hint="its message is above"
+                    )
+                time.sleep(0.02)
+
+            def agents() -> list[str]:
+                assert self._allocation is not None
+                there = [node for node in living(self._allocation) if node in used]
+                return [
+                    *agents_command(os.environ, self._name, there or used, allocated),
+                    "--run",
+                    run,
+                ]
+
+            self._agents = Kept(agents)
+            self._end_early()
+            with self._started(command, environment) as program:
+                self._watch(program, used, lost)
+            status = 128 - program.returncode if program.returncode < 0 else program.returncode
+            self._silent = self._end_rest(ask=status != 0)
+            return status
+        finally:
+            self._program = None
+            for kept in (self._agents, self._coordinator):
+                if kept is not None:
+                    kept.end()
+
+    def _end_rest(self, *, ask: bool) -> frozenset[str]:
+        """Have the coordinator and the agents end by themselves; return nodes whose agents are not heard."""
+        from whesl.checkpoints import control, messages
+
+        address = rendezvous.find(self._home)
+        if address is None:
+            return frozenset()
+        silent: frozenset[str] = frozenset()
+        with suppress(TransientError):
+            if ask:
+                silent = _silent(address)
+            control.ask(address, messages.Stop(), ASKED)
+            until = time.monotonic() + END
+            while time.monotonic() < until and not all(
+                kept is None or kept.ended for kept in (self._agents, self._coordinator)
+            ):
+                time.sleep(0.02)
+        return silent
+
+    def _lost(self, used: Sequence[str]) -> tuple[str, ...]:
+        """Return the nodes whose agents are silent and that the manager calls lost, too."""
+        address = rendezvous.find(self._home)
+        if address is None:
+            return ()
+        silent: frozenset[str] = frozenset()
+        with suppress(TransientError):
+            silent = _silent(address)
+        if not silent & set(used):
+            return ()
+        assert self._allocation is not None
+        there = living(self._allocation)
+        return tuple(node for node in used if node in silent and node not in there)
+
+    def _signalled(self, number: int, _frame: object) -> None:
+        """Pass a signal on. Before there is a program it is kept: what is being started has no name yet."""
+        self._to_end |= number in ENDING
+        if self._program is not None:
+            self._program.send_signal(number)
+        else:
+            self._early.append(number)
+
+    def _end_early(self) -> None:
+        """End where a signal came before there was a program."""
+        if self._early:
+            raise SystemExit(128 + self._early[0])
+
+    def _started(self, command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        try:
+            self._program = subprocess.Popen(list(command), env=environment)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise WheslError(f"{command[0]} cannot be started: {error.strerror}") from error
+            # A script without a first line of its own: what every shell does with it.
+            script = shutil.which(command[0]) or command[0]
+            self._program = subprocess.Popen(["/bin/sh", script, *command[1:]], env=environment)
+        for number in self._early:
+            self._program.send_signal(number)
+        return self._program
+
+    def _watch(self, program: subprocess.Popen[bytes], used: Sequence[str], lost: float) -> None:
+        """Wait for the program; start a coordinator, or agents, that ended again.
+
+        Args:
+            program: what was started.
+            used: its nodes.
+            lost: seconds after which it is ended where one of them is lost.
+        """
+        look, since = time.monotonic() + _LOOK, math.inf
+        while program.poll() is None:
+            now = time.monotonic()
+            if lost < math.inf and now >= look:
+                look = now + min(_LOOK, lost)
+                gone = self._lost(used)
+                since = min(since, now) if gone else math.inf
+                if now - since >= lost:
+                    self._log(f"{_few(gone)} lost, and the program has not ended in {lost:g} s: it is ended")
+                    _end(program, _GRACE)
+                    return
+            for kept in (self._coordinator, self._agents):
+                if kept is not None:
+                    kept.look()
+            with suppress(subprocess.TimeoutExpired):
+                program.wait(0.2)
+
+
+class Kept:
+    """A process that is started again when it ends, ever later where it does not live.
+
+    Args:
+        command: returns what is started, each time.
+    """
+
+    def __init__(self, command: Callable[[], Sequence[str]]) -> None:
+        self._command = command
+        self._process = subprocess.Popen(list(command()), stdin=subprocess.DEVNULL)
+        self._begun = self._died = time.monotonic()
+        self._pause = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """Whether it does not run."""
+        return self._process.poll() is not None
+
+    def look(self) -> None:
+        """Start it again where it has ended, and is due."""
+        now = time.monotonic()
+        if not self.ended:
+            self._died = now
+        elif now - self._died >= self._pause:
+            self._pause = 0.0 if now - self._begun > SELDOM else min(2 * self._pause or AGAIN, SELDOM)
+            self._process = subprocess.Popen(list(self._command()), stdin=subprocess.DEVNULL)
+            self._begun = self._died = now
+
+    def end(self) -> None:
+        """End it, if it has not."""
+        if self.ended:
+            return
+        _end(self._process, END)
+
+
+def _refuse_second(home: Path, name: str) -> None:
+    """Raise UsageError when a program of this name runs already: they would take each other's ranks."""
+    from whesl.checkpoints import control, messages
+
+    address = rendezvous.find(home)
+    if address is None or (address.host == os.uname().nodename and not alive(address.pid)):
+        return
+    with suppress(TransientError):
+        control.ask(address, messages.StatusAsked(), ASKED)
+        raise UsageError(
+            f"a program called {name} runs already, with checkpoints in {address.directory}",
+            hint="--name gives this one a name of its own",
+        )
+
+
+def _end(process: subprocess.Popen[bytes], grace: float) -> None:
+    """End a process by SIGTERM, which launchers pass on to their ranks; after ``grace`` s by SIGKILL."""
+    process.terminate()
+    try:
+        process.wait(grace)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _silent(address: rendezvous.Address) -> frozenset[str]:
+    """Return the nodes whose agents are not heard. Raises TransientError where the coordinator is silent."""
+    from whesl.checkpoints import control, messages
+
+    status = control.ask(address, messages.StatusAsked(), ASKED).status
+    return frozenset(str(node) for node in _list(status.get("silent")))
+
+
+def _few(nodes: Sequence[str]) -> str:
+    """Return nodes for people: all of a few, else how many."""
+    return ", ".join(nodes) if len(nodes) <= _NAMED else f"{len(nodes)} nodes"
+
+
+def _list(found: object) -> list[object]:
+    return found if isinstance(found, list) else []

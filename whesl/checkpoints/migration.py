@@ -1,0 +1,91 @@
+"""Live migration as a port: a site's own command moves a node's processes, or the site has none."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import subprocess
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from whesl.checkpoints.core.states_and_events import Migrated
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+RESERVE = 1.5  # of the longest migration that was seen: the time that the next one may take
+SLACK = 2.0  # seconds more: what a busy host may add to the quickest command
+_END = 5.0  # seconds for a command that is aborted
+
+
+class Migration:
+    """Moves nodes' processes by a command of the site, one process a node.
+
+    Args:
+        command: a program and its arguments; the node's name is appended. It ends with 0 when the node's
+            processes run elsewhere, under the node's name.
+        theta: seconds that one takes, until one was measured.
+    """
+
+    def __init__(self, command: Sequence[str] = (), theta: float = math.inf) -> None:
+        self._command = tuple(command)
+        self._running: dict[str, tuple[subprocess.Popen[bytes], float]] = {}
+        self._longest = 0.0
+        self.theta = theta if command else math.inf
+
+    @classmethod
+    def of_options(cls, command: str | None, theta: float | None) -> Migration:
+        """Return the migration that two options name: a command as a shell reads it, and seconds.
+
+        Raises:
+            UsageError: one is given without the other, or the command is none.
+        """
+        if (command is None) != (theta is None):
+            raise UsageError("--migrate and --theta are given together", hint="--migrate ./move --theta 30")
+        try:
+            words = shlex.split(command or "")
+        except ValueError as error:
+            raise UsageError(f"--migrate {command!r}: {error}", hint="quote it as a shell does") from None
+        if command is not None and not words:
+            raise UsageError("--migrate names no command", hint="--migrate ./move --theta 30")
+        return cls(words, math.inf if theta is None else theta)
+
+    def begin(self, node: str) -> str:
+        """Begin to move a node's processes; return why that cannot be, an empty string for nothing."""
+        try:
+            process = subprocess.Popen([*self._command, node], stdin=subprocess.DEVNULL)
+        except OSError as error:
+            return f"{self._command[0]}: {error.strerror}"
+        self._running[node] = process, time.monotonic()
+        return ""
+
+    def abort(self, node: str) -> None:
+        """End a command that is not needed any longer."""
+        process, _ = self._running.pop(node, (None, 0.0))
+        if process is None:
+            return
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_END)
+            return
+        process.kill()
+        process.wait()
+
+    def ended(self) -> Iterator[Migrated]:
+        """Yield what has ended since the last look; what succeeded is measured."""
+        for node, (process, began) in list(self._running.items()):
+            status = process.poll()
+            if status is None:
+                continue
+            del self._running[node]
+            if status == 0:
+                self._longest = max(self._longest, time.monotonic() - began)
+                self.theta = RESERVE * self._longest + SLACK
+            yield Migrated(node=node, why="" if status == 0 else f"{self._command[0]} ended with {status}")
+
+    def close(self) -> None:
+        """End all commands that run."""
+        for node in list(self._running):
+            self.abort(node)

@@ -1,0 +1,60 @@
+"""Whether a path leads through what another user could have put there.
+
+In a directory that everybody may write into (``/tmp``, many scratch file systems) anyone can make a link or a
+directory of any name first. What lies there is trusted when it belongs to this user or to root: the rule
+of Linux's ``protected_symlinks`` (proc_sys_fs(5)), for directories too, and whether or not it is switched on.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from os import stat_result
+from posixpath import dirname, join
+
+from whesl.files.file_retry import TRANSIENT
+
+MAX_LINKS = 40  # as the kernel
+
+
+def planted(
+    path: str, user: int, lstat: Callable[[str], stat_result], readlink: Callable[[str], str]
+) -> str | None:
+    """Return the first part of a path that another user could have planted, None when there is none.
+
+    Args:
+        path: absolute; its end need not exist.
+        user: who asks (effective user id).
+        lstat: what looks at a path without following it (``os.lstat``); its OSError ends the search: what
+            cannot be looked at cannot be used either, and whoever opens it says so. One of
+            ``file_retry.TRANSIENT`` is raised: what comes after it was not looked at.
+        readlink: what reads a link (``os.readlink``).
+    """
+    ahead = path.split("/")[::-1]
+    current, links = "/", 0
+    while ahead:
+        name = ahead.pop()
+        if name in ("", "."):
+            continue
+        if name == "..":
+            current = dirname(current)
+            continue
+        following = join(current, name)
+        try:
+            directory, found = lstat(current), lstat(following)
+            target = readlink(following) if stat.S_ISLNK(found.st_mode) else None
+        except OSError as error:
+            if error.errno in TRANSIENT:
+                raise
+            return None
+        if directory.st_mode & stat.S_IWOTH and found.st_uid not in (0, user):
+            return following
+        if target is None:
+            current = following
+            continue
+        links += 1
+        if links > MAX_LINKS:
+            return None
+        current = "/" if target.startswith("/") else current
+        ahead += target.split("/")[::-1]
+    return None

@@ -1,0 +1,235 @@
+"""A campaign's results: each cell as Parquet and CSV, means over replicates, figures and a page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whesl.lab.results.figures import write_figure
+from whesl.lab.results.page import Lines, Page, Section, write_page
+from whesl.lab.results.result_writers import write_parquet, write_summary, write_table
+from whesl.lab.results.table_and_figure import Figure, Series, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from whesl.lab.campaigns.plan import Campaign, Cell
+    from whesl.lab.campaigns.store import Result
+
+# Figures of a page: beyond, the tables tell.
+_MOST_FIGURES = 12
+# Two-sided 95 % quantiles of Student's t by degrees of freedom; the normal one beyond.
+_STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The replicates of one combination of parameters: mean and half of the 95 % interval by measure."""
+
+    kind: str
+    varied: dict[str, Any]
+    count: int
+    mean: dict[str, float]
+    half: dict[str, float]
+
+
+def write(
+    out: Path, campaign: Campaign, cells: Sequence[Cell], results: dict[str, Result], errors: Sequence[str]
+) -> None:
+    """Write all files of a campaign; they depend on the cells alone, whoever has run them.
+
+    Args:
+        out: the directory of results.
+        campaign: as read.
+        cells: in the file's order.
+        results: of those that have finished, by key.
+        errors: why others have not.
+
+    Raises:
+        WheslError: a file cannot be written.
+    """
+    done = [cell for cell in cells if cell.key in results]
+    _write_cells(out, done, results)
+    groups = [_group(members, results, varied) for members, varied in _grouped(campaign, done)]
+    tables = [
+        _table(campaign, kind, [group for group in groups if group.kind == kind]) for kind in _kinds(groups)
+    ]
+    figures = [figure for kind in _kinds(groups) for figure in _figures(kind, groups)]
+    for table in tables:
+        write_table(out, table)
+    for figure in figures:
+        write_figure(out, figure)
+    write_summary(
+        out,
+        {
+            "name": campaign.name,
+            "seed": campaign.seed,
+            "cells": len(cells),
+            "finished": len(done),
+            "errors": list(errors),
+            "groups": [
+                {"kind": g.kind, **g.varied, "replicates": g.count, "mean": g.mean, "half_interval": g.half}
+                for g in groups
+            ],
+        },
+    )
+    sections = [Section("Means over replicates", [_HOW, *tables]), Section("Figures", figures)]
+    if errors:
+        sections.append(Section("Not run", [Lines(list(dict.fromkeys(errors)))]))
+    said = f"{len(done)} of {len(cells)} simulations finished" + (
+        f", {len(errors)} could not run." if errors else "."
+    )
+    facts = [f"seed {campaign.seed}", f"{len(groups)} combinations"]
+    write_page(
+        out / "index.html",
+        Page("WHESL lab: campaign", campaign.name, said, "warn" if errors else "good", facts, (), sections),
+    )
+
+
+_HOW = "± is half of the 95 % confidence interval over replicates (Student's t); the same seeds in all rows."
+
+
+def _kinds(groups: Sequence[Group]) -> list[str]:
+    return list(dict.fromkeys(group.kind for group in groups))
+
+
+def _write_cells(out: Path, cells: Sequence[Cell], results: dict[str, Result]) -> None:
+    """Write one row for each cell; a parameter or measure that a cell has not is empty."""
+    rows = [
+        {"kind": c.kind, "replicate": c.replicate, "seed": c.seed, **c.shown, **results[c.key].measures}
+        for c in cells
+    ]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: _column([row.get(name) for row in rows]) for name in names}
+    write_parquet(out / "results.parquet", columns)
+    write_table(
+        out, Table("results", "All simulations", names, [[_cell(row.get(n)) for n in names] for row in rows])
+    )
+
+
+def _column(values: list[Any]) -> Any:
+    """Return an array of one type; mixed ones are text."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int} and None not in values:
+        return np.array(values, dtype=np.int64)
+    if kinds <= {int, float}:
+        return np.array([math.nan if value is None else float(value) for value in values])
+    if kinds <= {bool} and None not in values:
+        return np.array(values, dtype=np.bool_)
+    return np.array(["" if value is None else str(_cell(value)) for value in values])
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def _grouped(campaign: Campaign, cells: Sequence[Cell]) -> list[tuple[list[Cell], dict[str, Any]]]:
+    """Return the cells that differ in their seed alone, with the parameters that are varied somewhere."""
+    varied = {name for part in campaign.part for name in part.over}
+    for name in {name for part in campaign.part for name in part.fixed}:
+        values = {str(part.fixed.get(name)) for part in campaign.part}
+        if len(values) > 1:
+            varied.add(name)
+    groups: dict[str, tuple[list[Cell], dict[str, Any]]] = {}
+    for cell in cells:
+        own = {name: value for name, value in cell.shown.items() if name in varied}
+        groups.setdefault(f"{cell.kind} {cell.shown}", ([], own))[0].append(cell)
+    return list(groups.values())
+
+
+def _group(cells: list[Cell], results: dict[str, Result], varied: dict[str, Any]) -> Group:
+    measures = [results[cell.key].measures for cell in cells]
+    mean, half = {}, {}
+    for name in dict.fromkeys(name for one in measures for name in one):
+        given = [one.get(name) for one in measures]
+        numbers = [float(value) for value in given if isinstance(value, (int, float))]
+        if not numbers:
+            continue
+        mean[name] = math.fsum(numbers) / len(numbers)
+        if len(numbers) > 1:
+            deviation = math.sqrt(math.fsum((x - mean[name]) ** 2 for x in numbers) / (len(numbers) - 1))
+            half[name] = _STUDENT.get(len(numbers) - 1, 1.96) * deviation / math.sqrt(len(numbers))
+    return Group(cells[0].kind, varied, len(cells), mean, half)
+
+
+def _table(campaign: Campaign, kind: str, groups: Sequence[Group]) -> Table:
+    varied = list(dict.fromkeys(name for group in groups for name in group.varied))
+    measures = list(dict.fromkeys(name for group in groups for name in group.mean))
+    columns = [*varied, "replicates"]
+    for name in measures:
+        columns += [name, f"± {name}"] if any(group.half.get(name) for group in groups) else [name]
+    rows = [
+        [
+            *(_cell(group.varied.get(name)) for name in varied),
+            group.count,
+            *(
+                (group.half if column.startswith("± ") else group.mean).get(column.removeprefix("± "))
+                for column in columns[len(varied) + 1 :]
+            ),
+        ]
+        for group in groups
+    ]
+    return Table(f"means-{kind}", f"{campaign.name}: {kind}", columns, rows)
+
+
+def _figures(kind: str, groups: Sequence[Group]) -> list[Figure]:
+    """Return one figure for each measure that differs: over the numbers that are varied, else as bars."""
+    own = [group for group in groups if group.kind == kind]
+    names = list(dict.fromkeys(name for group in own for name in group.varied))
+    along = next(
+        (n for n in names if len(_numbers(own, n)) > 2 and len(_numbers(own, n)) == len(_values(own, n))),
+        None,
+    )
+    figures = []
+    for measure in dict.fromkeys(name for group in own for name in group.mean):
+        values = {group.mean.get(measure) for group in own}
+        if len(values) < 2:
+            continue
+        lines: dict[str, list[tuple[Any, float, float]]] = {}
+        for group in own:
+            if measure in group.mean:
+                rest = {n: v for n, v in group.varied.items() if n != (along or names[-1])}
+                label = ", ".join(_short(v) if isinstance(v, str) else f"{n} {v}" for n, v in rest.items())
+                place = group.varied[along] if along else _short(group.varied.get(names[-1]))
+                lines.setdefault(label, []).append((place, group.mean[measure], group.half.get(measure, 0.0)))
+        series = [_series(label, points) for label, points in lines.items()]
+        figures.append(
+            Figure(
+                f"{kind}-{measure.replace('_', '-')}",
+                f"{kind}: {measure.replace('_', ' ')}",
+                along or names[-1],
+                measure.replace("_", " "),
+                series,
+                kind="line" if along else "bars",
+            )
+        )
+    return figures[:_MOST_FIGURES]
+
+
+def _series(label: str, points: Sequence[tuple[Any, float, float]]) -> Series:
+    if not isinstance(points[0][0], str):
+        points = sorted(points)
+    x, y, half = ([point[i] for point in points] for i in range(3))
+    if not any(half):
+        return Series(label, x, y)
+    low, high = ([value + sign * width for value, width in zip(y, half, strict=True)] for sign in (-1, 1))
+    return Series(label, x, y, low, high)
+
+
+def _short(value: Any) -> str:
+    """Return a value for a figure: a file's name without its directory and its last suffixes."""
+    text = str(value)
+    return text.rpartition("/")[2].removesuffix(".xz").removesuffix(".gz").removesuffix(".swf")
+
+
+def _values(groups: Sequence[Group], name: str) -> set[Any]:
+    return {_cell(group.varied[name]) for group in groups if name in group.varied}
+
+
+def _numbers(groups: Sequence[Group], name: str) -> set[float]:
+    found = _values(groups, name)
+    return {float(v) for v in found if isinstance(v, (int, float)) and not isinstance(v, bool)}

@@ -1,0 +1,1 @@
+"""How many simulations run side by side, and how their progress is told."""

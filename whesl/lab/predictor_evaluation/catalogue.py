@@ -1,0 +1,149 @@
+"""Predictors by name, as the command line names them."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.model.errors import UsageError
+from whesl.prediction.failures import (
+    given_accuracy,
+    laws,
+    learned,
+    periodic_and_survival_prediction,
+    recency,
+    survival,
+)
+
+if TYPE_CHECKING:
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.predictor_base import ArrayPredictor
+
+BASE = "base"
+RECENCY = "recency"
+# Name: what it is. Those of a given accuracy see the future by definition.
+FITTED = {
+    BASE: "the machine's mean rate, whatever the node and its past",
+    RECENCY: "a table by the hours since the node last failed, the same for all nodes",
+    "survival": "the likeliest distribution of the time to failure, given the uptime",
+    "by-node": "the same, for each node with five failures",
+    "by-type": "the same, for each type of node",
+    "frailty": "the same, and each node's own rate",
+    "ffp": "periodic failures by their period, survival for the rest",
+    "learned": "boosted trees over the past of the node, its neighbours and the machine",
+    **{name: f"a fitted {name} distribution, given the uptime" for name in laws.LAWS},
+}
+GIVEN = {
+    "none": "no failure is ever predicted",
+    "exact": "each failure is known",
+    "confidence:A": "each failure has probability A (balancing)",
+    "accuracy:A": "a share A of the failures is known (tie-breaking)",
+    "aoa:A[:MIX]": "predictions of accuracy A, MIX of the wrong ones false alarms",
+}
+# How far a periodic failure may be from its time, in seconds.
+TOLERANCE = 900.0
+DEFAULT = ("base", "survival", "frailty", "ffp", "learned")
+
+
+class Asked(NamedTuple):
+    """A predictor that was asked for.
+
+    Attributes:
+        text: as it was written.
+        name: without its numbers.
+        numbers: the numbers after it.
+    """
+
+    text: str
+    name: str
+    numbers: tuple[float, ...]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it is fitted to the past, and does not see the future."""
+        return self.name in FITTED
+
+
+def asked(text: str) -> Asked:
+    """Return a predictor by its name.
+
+    Args:
+        text: ``survival`` or ``aoa:0.7:0.5``, for example.
+
+    Raises:
+        UsageError: there is none of that name, or its numbers are not what it takes.
+    """
+    name, *rest = text.strip().split(":")
+    known = {entry.split(":")[0]: entry for entry in (*FITTED, *GIVEN)}
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"no predictor {name!r}", hint=f"{hint}there are {', '.join(known.values())}")
+    most = {"confidence": (1, 1), "accuracy": (1, 1), "aoa": (1, 2)}.get(name, (0, 0))
+    try:
+        numbers = tuple(float(value) for value in rest)
+    except ValueError:
+        numbers = ()
+    if len(numbers) != len(rest) or not most[0] <= len(numbers) <= most[1]:
+        raise UsageError(f"predictor {text!r}: write {known[name]}, A and MIX from 0 to 1")
+    return Asked(text.strip(), name, numbers)
+
+
+def fit(predictor: Asked, past: History, seed: int, tolerance: float) -> ArrayPredictor:
+    """Fit a predictor to the past.
+
+    Args:
+        predictor: one that is fitted.
+        past: what is known.
+        seed: of what is random in it.
+        tolerance: of periods, in seconds.
+    """
+    if predictor.name in laws.LAWS:
+        return survival.fit(past, (predictor.name,))
+    if predictor.name == BASE:
+        return survival.fit(past, ("exponential",))
+    if predictor.name == RECENCY:
+        return recency.fit(past)
+    if predictor.name == "by-node":
+        return survival.fit(past, by="node")
+    if predictor.name == "by-type":
+        return survival.fit(past, by="kind")
+    if predictor.name == "ffp":
+        return periodic_and_survival_prediction.fit(past, tuple(laws.LAWS), tolerance=tolerance)
+    if predictor.name == "learned":
+        return learned.fit(past, seed=seed)
+    return survival.fit(past, frailty=predictor.name == "frailty")
+
+
+def made(predictor: Asked, truth: History, at: float, seed: int) -> ArrayPredictor:
+    """Make a predictor; one that is fitted sees the failures before a time, then observes them all.
+
+    Args:
+        predictor: any.
+        truth: all failures.
+        at: the time, in seconds.
+        seed: of what is random in it.
+    """
+    if not predictor.fitted:
+        return given(predictor, truth, seed)
+    return fit(predictor, truth.until(at), seed, TOLERANCE).observe(truth)
+
+
+def given(predictor: Asked, truth: History, seed: int) -> ArrayPredictor:
+    """Make a predictor of a given accuracy from the failures that happen.
+
+    Args:
+        predictor: one that is not fitted.
+        truth: all failures.
+        seed: of its draws.
+    """
+    if predictor.name == "none":
+        return given_accuracy.none(truth.nodes)
+    if predictor.name == "exact":
+        return given_accuracy.exact(truth)
+    if predictor.name == "confidence":
+        return given_accuracy.confidence(truth, predictor.numbers[0])
+    if predictor.name == "accuracy":
+        return given_accuracy.tie_breaking(truth, predictor.numbers[0], seed)
+    mix = predictor.numbers[1] if len(predictor.numbers) > 1 else 0.5
+    return given_accuracy.of_accuracy(truth, predictor.numbers[0], mix, seed)

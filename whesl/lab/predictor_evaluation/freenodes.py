@@ -1,0 +1,336 @@
+"""Forecasts of free nodes scored month by month on what came after them; resumable.
+
+Rolling origin: for each of the last months the model is fitted to what was known before it began, and
+forecasts each hour of it. Compared with persistence (the free nodes of now), the median and the median by
+hour of the day of what was learned from; beside them the least of the hour before. Intervals of confidence
+come from resampling blocks of three days.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from whesl.files.whole_file import whole
+from whesl.model.errors import UsageError
+from whesl.prediction.free_nodes import conformal, features, forecast, forecast_ensemble, published_predictor
+from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.rollforward import HOURS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from whesl.lab.execution.progress_interface import Progress
+    from whesl.prediction.free_nodes.forecast import Learnable
+    from whesl.prediction.free_nodes.job_history import Jobs
+    from whesl.prediction.free_nodes.published_predictor import Choice
+
+    Floats = NDArray[np.float64]
+
+COMPARED = ("persistence", "median", "climatology")
+ALL = ("forecast", *COMPARED, "last hour", "rolled forward")
+TREES, LSTM = "document's trees", "document's LSTM"
+SHOWN = (1, 2, 3, 6, 12, 24)  # hours of the table
+_MOST = 3000  # moments that the document's models are learned from
+_ENOUGH = 120  # moments that make a month
+_BLOCK = 3 * DAY
+_RESAMPLED = 1000
+_VERSION = "3"  # of what is kept in files: another one is made anew
+
+
+class Fold(NamedTuple):
+    """A month that was forecast.
+
+    Attributes:
+        name: of the month, 2012-07.
+        time: moments in seconds, shape (moments,).
+        methods: ``ALL``, and those of the document where they were asked for.
+        error: absolute errors of each as shares of the capacity, shape (methods, moments, hours).
+        inside: whether the interval held what came, shape (moments, hours).
+        capacity: shape (moments,).
+        seconds: that fitting took.
+    """
+
+    name: str
+    time: Floats
+    methods: tuple[str, ...]
+    error: Floats
+    inside: NDArray[np.bool_]
+    capacity: Floats
+    seconds: float
+
+
+class Printed(NamedTuple):
+    """What the document's predictor is made of.
+
+    Attributes:
+        values: its features at all moments, shape (moments, features).
+        nodes: of the machine.
+        choice: of Table 3.2.
+    """
+
+    values: NDArray[np.float32]
+    nodes: float
+    choice: Choice
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Return which models there are: trees are not trained with MAPE."""
+        return (LSTM,) if self.choice.loss == "mape" else (TREES, LSTM)
+
+
+class Row(NamedTuple):
+    """One hour ahead over all months.
+
+    Attributes:
+        hour: ahead, from 1.
+        error: mean absolute error by method, in nodes of the log.
+        skill: how far the forecast's error is below the least of ``COMPARED``, from -inf to 1.
+        low: end of the interval of 95 % confidence of the skill.
+        high: its other end.
+        covered: share of outcomes inside of the 80 % interval.
+    """
+
+    hour: int
+    error: dict[str, float]
+    skill: float
+    low: float
+    high: float
+    covered: float
+
+
+def moments(
+    history: Jobs,
+    closed: Floats,
+    *,
+    capacity: float | None,
+    draws: int,
+    seed: int,
+    every: int,
+    keep: Path | None,
+    progress: Progress,
+) -> Learnable:
+    """Return all moments of a history, from a file of an earlier run where there is one.
+
+    Args:
+        history: jobs.
+        closed: announced maintenance.
+        capacity: of a replay.
+        draws: times that the queue is rolled forward at each moment.
+        seed: of random numbers.
+        every: hours between two moments.
+        keep: a directory for what is worked out; None for none.
+        progress: is told.
+    """
+
+    def made() -> dict[str, NDArray[Any]]:
+        with progress.stage("roll the queue forward", 1) as advance:
+            found = forecast.learnable(
+                history,
+                closed,
+                capacity=capacity,
+                draws=draws,
+                seed=seed,
+                every=every,
+                begin=lambda about, steps: lambda done: advance(done / steps),
+            )
+        rows = {name: getattr(found.rows, name) for name in ("time", "capacity", "free", "values")}
+        return rows | {"truth": found.truth}
+
+    about = f"{_VERSION} {capacity} {draws} {seed} {every} {features.COLUMNS}"
+    of = (history.submit, history.start, history.end, history.size, history.limit, closed)
+    parts = _kept(keep, "moments", about, of, made)
+    truth = parts.pop("truth")
+    return forecast.Learnable(features.Rows(**parts), truth)
+
+
+def printed(
+    history: Jobs, known: Learnable, choice: Choice, *, keep: Path | None, progress: Progress
+) -> Printed:
+    """Return the document's features of all moments, from a file of an earlier run where there is one.
+
+    Args:
+        history: jobs.
+        known: their moments, an hour apart.
+        choice: of Table 3.2.
+        keep: the directory of ``moments``.
+        progress: is told.
+    """
+    nodes = float(known.rows.capacity.max())
+
+    def made() -> dict[str, NDArray[Any]]:
+        with progress.stage("the document's features", len(known.rows.time)) as advance:
+            parts = []
+            for times in np.array_split(known.rows.time, -(-len(known.rows.time) // 100)):
+                parts.append(published_predictor.features(history, times, nodes))
+                advance(len(times))
+        return {"values": np.concatenate(parts)}
+
+    of = (known.rows.time, history.submit, history.start, history.end, history.size, history.limit)
+    return Printed(_kept(keep, "printed", f"{_VERSION} {nodes}", of, made)["values"], nodes, choice)
+
+
+def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[str, float, float]]:
+    """Return the last months that can be forecast: their names, begins and ends in seconds.
+
+    Args:
+        known: all moments.
+        count: how many at most.
+        until: months that end later are left alone, in seconds.
+
+    Raises:
+        UsageError: there is none with enough before it.
+    """
+    times = known.rows.time
+    names = [datetime.fromtimestamp(one, timezone.utc).strftime("%Y-%m") for one in times.tolist()]
+    found = []
+    for name in sorted(set(names)):
+        year, month = int(name[:4]), int(name[5:])
+        begin = datetime(year, month, 1, tzinfo=timezone.utc).timestamp()
+        finish = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=timezone.utc).timestamp()
+        own = int(((times >= begin) & (times < finish)).sum())
+        step = float(np.median(np.diff(times))) / HOUR if len(times) > 1 else 1.0
+        before = int((times < begin - HOURS * HOUR).sum()) * step / 24
+        if own * step >= _ENOUGH and before >= 2 * forecast_ensemble.LEAST_DAYS and finish <= until:
+            found.append((name, begin, finish))
+    if not found:
+        raise UsageError(
+            f"no month has {2 * forecast_ensemble.LEAST_DAYS} days before it to learn from",
+            hint="give a longer job log; an evaluation needs three months, better a year",
+        )
+    return found[-count:]
+
+
+def fold(
+    known: Learnable,
+    month: tuple[str, float, float],
+    *,
+    seed: int,
+    keep: Path | None,
+    beside: Printed | None = None,
+    advance: Callable[[float], None] = lambda steps: None,
+) -> Fold:
+    """Fit before a month, and forecast it; from a file of an earlier run where there is one.
+
+    Args:
+        known: all moments.
+        month: one of ``months``.
+        seed: of the trees.
+        keep: the directory of ``moments``; None for none.
+        beside: the document's predictor, to be scored as well.
+        advance: called as parts of a month are done.
+    """
+    name, begin, finish = month
+
+    def made() -> dict[str, NDArray[Any]]:
+        times = known.rows.time
+        past, then = times < begin - HOURS * HOUR, (times >= begin) & (times < finish)
+        before, asked = known.select(past), known.select(then)
+        work = 4 if beside is not None else 3
+        started = time.monotonic()
+        learned = forecast_ensemble.fit(
+            before.rows, before.truth, seed=seed, advance=lambda steps: advance(steps / work)
+        )
+        parts = {"seconds": np.array(time.monotonic() - started)} | _scored(learned, asked)
+        if beside is not None:
+            said = _printed(known, beside, np.flatnonzero(past), np.flatnonzero(then), seed)
+            parts["error"] = np.concatenate([parts["error"], np.abs(said - asked.truth)])
+            advance(1 / work)
+        return parts
+
+    about = f"{_VERSION} {name} {seed} {beside.choice if beside is not None else ''}"
+    parts = _kept(keep, f"month-{name}", about, (known.truth, known.rows.values), made, advance)
+    methods = ALL + (beside.methods if beside is not None else ())
+    return Fold(name, methods=methods, seconds=float(parts.pop("seconds")), **parts)
+
+
+def _scored(learned: forecast_ensemble.Model, asked: Learnable) -> dict[str, NDArray[Any]]:
+    rows, truth = asked.rows, asked.truth
+    quantiles = forecast_ensemble.predict(learned, rows)
+    low, _, high = conformal.rolling(learned.scores, quantiles, rows.time, truth)
+    inside = (truth >= low - 1e-9) & (truth <= high + 1e-9)
+    compared = forecast_ensemble.baselines(learned, rows)
+    rolled = rows.values[:, :, features.COLUMNS.index("rolled forward, 50%")].astype(np.float64)
+    said = {"forecast": quantiles[1], "rolled forward": rolled} | compared
+    error = np.stack([np.abs(said[method] - truth) for method in ALL])
+    return {"time": rows.time, "error": error, "inside": inside, "capacity": rows.capacity}
+
+
+def _printed(
+    known: Learnable, beside: Printed, past: NDArray[np.int64], then: NDArray[np.int64], seed: int
+) -> Floats:
+    """Return what the document's models say, as shares of the capacity, shape (models, moments, hours)."""
+    nodes = known.truth * known.rows.capacity[:, None]
+    past = past[:: -(-len(past) // _MOST)]
+    values, choice = beside.values, beside.choice
+    said = []
+    if TREES in beside.methods:
+        said.append(published_predictor.trees(values[past], nodes[past], values[then], choice, seed=seed))
+    said.append(published_predictor.recurrent(values, nodes, past, then, choice, beside.nodes, seed=seed))
+    return np.stack(said) / known.rows.capacity[then][:, None]
+
+
+def summary(folds: list[Fold], *, unit: float = 1.0, seed: int = 0) -> list[Row]:
+    """Return the scores of each hour ahead over all months.
+
+    Args:
+        folds: the months.
+        unit: processors that make a node.
+        seed: of the resampled blocks.
+    """
+    nodes = np.concatenate([one.capacity for one in folds]) / unit
+    error = np.concatenate([one.error for one in folds], axis=1) * nodes[:, None]
+    inside = np.concatenate([one.inside for one in folds])
+    blocks = np.concatenate([one.time for one in folds]) // _BLOCK
+    _, number = np.unique(blocks, return_inverse=True)
+    number = number.reshape(-1)
+    count = int(number.max()) + 1
+    sums = np.zeros((count, *error.shape[::2]))
+    np.add.at(sums, number, error.transpose(1, 0, 2))
+    sizes = np.bincount(number, minlength=count)
+    generator = np.random.default_rng(seed)
+    picked = generator.integers(count, size=(_RESAMPLED, count))
+    means = sums[picked].sum(axis=1) / sizes[picked].sum(axis=1)[:, None, None]
+    methods = folds[0].methods
+    places = [methods.index(method) for method in COMPARED]
+    again = 1.0 - means[:, 0] / np.maximum(means[:, places].min(axis=1), 1e-12)
+    found = []
+    for hour in range(HOURS):
+        mean = {method: float(error[place, :, hour].mean()) for place, method in enumerate(methods)}
+        best = min(mean[method] for method in COMPARED)
+        low, high = np.quantile(again[:, hour], (0.025, 0.975))
+        skill = 1.0 - mean["forecast"] / best if best > 0 else 0.0
+        found.append(Row(hour + 1, mean, skill, float(low), float(high), float(inside[:, hour].mean())))
+    return found
+
+
+def _kept(
+    keep: Path | None,
+    name: str,
+    about: str,
+    of: Sequence[NDArray[Any]],
+    made: Callable[[], dict[str, NDArray[Any]]],
+    advance: Callable[[float], None] = lambda steps: None,
+) -> dict[str, NDArray[Any]]:
+    """Return arrays that are worked out of others, from a file of an earlier run where there is one."""
+    if keep is None:
+        return made()
+    own = hashlib.sha256(about.encode())
+    for one in of:
+        own.update(np.ascontiguousarray(one).tobytes())
+    path = keep / f"{name}-{own.hexdigest()[:16]}.npz"
+    if path.exists():
+        advance(1)
+        with np.load(path, allow_pickle=False) as file:
+            return dict(file)
+    parts = made()
+    with whole(path) as file:
+        np.savez(file, allow_pickle=False, **parts)
+    return parts

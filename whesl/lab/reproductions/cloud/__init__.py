@@ -1,0 +1,1 @@
+"""The evaluation of workflows on a cluster and a cloud, run again."""

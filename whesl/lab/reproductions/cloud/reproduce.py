@@ -1,0 +1,67 @@
+"""The evaluation of section 3.5.2 and the calibration of the stated probabilities, as experiments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whesl.lab.reproductions.cloud import observation_checks, probability_calibration
+from whesl.lab.reproductions.cloud.observation_checks import Rows
+from whesl.lab.reproductions.cloud.verdicts import verdicts
+from whesl.lab.reproductions.registry import Finding, Report, experiment
+from whesl.lab.simulators.cloud.evaluate import ADAPTIVE, OURS, Plan, evaluate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+    from whesl.lab.execution.progress_interface import Progress
+    from whesl.lab.simulators.cloud.evaluate import Row
+
+_QUICK = 6
+
+
+@experiment("cloud-observations", "HPC+Cloud", "Observations 1 to 8 and Table 3.4 at 795 nodes' scale")
+def large(progress: Progress, data: Path | None, quick: bool) -> Report:
+    """Run 1,000 cases of each workflow; without traces on a generated log (synthetic)."""
+    return document(evaluate(Plan(data=data, cases=_QUICK if quick else 1000), progress))
+
+
+@experiment("cloud-small", "HPC+Cloud", "The same at the scale of the cluster of Figure 3.5a, 80 nodes")
+def small(progress: Progress, data: Path | None, quick: bool) -> Report:
+    """Run 1,000 cases of each workflow, with as much less to do as the cluster is smaller."""
+    return document(evaluate(Plan(data=data, nodes=80, cases=_QUICK if quick else 1000), progress))
+
+
+@experiment("cloud-calibration", "WHESL", "Of plans that say 90 %, how many meet their deadline")
+def calibrated(progress: Progress, data: Path | None, quick: bool) -> Report:
+    """Plan and run 1,000 cases, 500 of each workflow."""
+    plan = Plan(data=data, cases=_QUICK if quick else 500, variants=(OURS, ADAPTIVE))
+    return stated(evaluate(plan, progress))
+
+
+def document(found: list[Row]) -> Report:
+    """Return what an evaluation of the document's schedulers says, where chance does not decide."""
+    return _report(observation_checks, found, verdicts(found, observation_checks.findings))
+
+
+def stated(found: list[Row]) -> Report:
+    """Return what an evaluation of the stated probabilities says."""
+    return _report(probability_calibration, found, probability_calibration.findings(Rows(found)))
+
+
+def _report(checks: ModuleType, found: list[Row], findings: list[Finding]) -> Report:
+    rows = Rows(found)
+    return Report(findings, checks.tables(rows), checks.figures(rows), _values(rows))
+
+
+def _values(rows: Rows) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in rows.names:
+        for who in (ADAPTIVE, OURS):
+            if own := rows.of(name, who):
+                found[f"{name}, {who}"] = {
+                    "cases": len(own),
+                    "all tasks done": sum(row.finished is not None for row in own) / len(own),
+                    "mean cost": sum(row.cost for row in own) / len(own),
+                }
+    return found

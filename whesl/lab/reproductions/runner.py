@@ -1,0 +1,187 @@
+"""Runs experiments, one after the other or in processes, and keeps what each has found."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from concurrent.futures import as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from whesl import __version__
+from whesl.files.whole_file import write_text
+from whesl.lab.execution import worker_processes
+from whesl.lab.execution.progress_interface import Progress, Silent
+from whesl.lab.reproductions import registry
+from whesl.lab.reproductions.registry import Finding, Report
+from whesl.lab.results.figures import write_figure
+from whesl.lab.results.result_writers import as_json, plain, write_table
+from whesl.lab.results.table_and_figure import Figure, Table
+from whesl.model.errors import WheslError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How experiments are run.
+
+    Attributes:
+        data: the directory of traces; None for none.
+        out: the directory of results; None keeps none.
+        quick: smaller, in seconds.
+        again: whether those that have finished in ``out`` are run again.
+        jobs: processes.
+    """
+
+    data: Path | None = None
+    out: Path | None = None
+    quick: bool = False
+    again: bool = False
+    jobs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one experiment.
+
+    Attributes:
+        name: the experiment.
+        source: its document.
+        about: one line.
+        report: what it found; None where it could not run.
+        error: why it could not run.
+        seconds: how long it took.
+        kept: whether it was taken from an earlier run's files.
+    """
+
+    name: str
+    source: str
+    about: str
+    report: Report | None
+    error: str = ""
+    seconds: float = 0.0
+    kept: bool = False
+
+
+class Stored(msgspec.Struct, frozen=True, kw_only=True):
+    """An experiment's report as a file."""
+
+    name: str
+    version: str
+    quick: bool
+    seconds: float
+    values: dict[str, Any]
+    findings: list[Finding]
+    tables: list[Table]
+    figures: list[Figure]
+
+
+def outcomes(names: Sequence[str], settings: Settings, progress: Progress) -> Iterator[Outcome]:
+    """Run experiments; yield each as it is finished and kept.
+
+    Args:
+        names: of experiments.
+        settings: how.
+        progress: told how far they are.
+
+    Raises:
+        UsageError: there is no experiment of a name.
+    """
+    found = {name: registry.load(name) for name in names}
+    rest = []
+    for name in names:
+        stored = None if settings.again else _finished(name, settings)
+        if stored is None:
+            rest.append(name)
+        else:
+            yield Outcome(
+                name, found[name].source, found[name].about, _report(stored), "", stored.seconds, True
+            )
+    if settings.jobs == 1 or len(rest) < 2:
+        for name in rest:
+            yield _kept(_run(name, settings, progress), settings)
+        return
+    hint = "was there too little memory? Call again, with fewer --jobs"
+    with (
+        worker_processes.pool(min(settings.jobs, len(rest)), hint=hint) as pool,
+        progress.stage("experiments", len(rest)) as advance,
+    ):
+        waiting = {pool.submit(_elsewhere, name, settings): name for name in rest}
+        for future in as_completed(waiting):
+            advance(1)
+            yield future.result()
+
+
+def _elsewhere(name: str, settings: Settings) -> Outcome:
+    return _kept(_run(name, settings, Silent()), settings)
+
+
+def _run(name: str, settings: Settings, progress: Progress) -> Outcome:
+    experiment = registry.load(name)
+    begun = time.monotonic()
+    try:
+        report = experiment.run(progress, settings.data, settings.quick)
+    except WheslError as error:
+        return Outcome(name, experiment.source, experiment.about, None, str(error))
+    except Exception as error:  # a defect of one experiment loses no other that takes minutes
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        said = f"a defect, {type(error).__name__}: {error} ({where}); please report it"
+        return Outcome(name, experiment.source, experiment.about, None, said)
+    # NumPy's truth values are no bool.
+    findings = [replace(one, holds=None if one.holds is None else bool(one.holds)) for one in report.findings]
+    report = replace(report, findings=findings)
+    return Outcome(name, experiment.source, experiment.about, report, "", time.monotonic() - begun)
+
+
+def _kept(outcome: Outcome, settings: Settings) -> Outcome:
+    """Write an experiment's files; its report is the last one, and says that the others are whole."""
+    if settings.out is None or outcome.report is None:
+        return outcome
+    folder, report = settings.out / outcome.name, outcome.report
+    for table in report.tables:
+        write_table(folder, table)
+    for figure in report.figures:
+        write_figure(folder, figure)
+    stored = {
+        "name": outcome.name,
+        "version": __version__,
+        "quick": settings.quick,
+        "seconds": round(outcome.seconds, 3),
+        "values": plain(report.values),
+        "findings": [_plain_record(finding) for finding in report.findings],
+        "tables": [_plain_record(table) for table in report.tables],
+        "figures": [_plain_record(figure) for figure in report.figures],
+    }
+    write_text(folder / "report.json", as_json(stored))
+    return outcome
+
+
+def _plain_record(record: Finding | Table | Figure) -> Any:
+    return msgspec.to_builtins(record, enc_hook=plain)
+
+
+def _finished(name: str, settings: Settings) -> Stored | None:
+    if settings.out is None:
+        return None
+    try:
+        text = (settings.out / name / "report.json").read_bytes()
+        stored = msgspec.json.decode(text, type=Stored)
+    except (OSError, msgspec.MsgspecError):
+        return None  # never finished, or of another version: it is run again
+    return stored if (stored.version, stored.quick) == (__version__, settings.quick) else None
+
+
+def _report(stored: Stored) -> Report:
+    return Report(stored.findings, stored.tables, stored.figures, stored.values)
+
+
+def summed(findings: Sequence[Finding]) -> tuple[int, int, int]:
+    """Return how many findings hold, do not hold, and cannot be shown here."""
+    count: Callable[[bool | None], int] = [finding.holds for finding in findings].count
+    return count(True), count(False), count(None)

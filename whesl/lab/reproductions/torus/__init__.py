@@ -1,0 +1,1 @@
+"""The evaluation of a torus, run again."""

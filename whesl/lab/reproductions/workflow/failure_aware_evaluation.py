@@ -1,0 +1,183 @@
+"""FLAW's evaluation: windows of failure records, predictions of many accuracies, one to ten workflows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.lab.simulators.workflow.generate import Shape, layered
+from whesl.lab.simulators.workflow.simulate import simulate
+from whesl.lab.simulators.workflow.workload import workload
+from whesl.placement.policies.list_scheduling import AWARE_FIFO, FIFO, FLAW, RANK_HYBD, RELIABLE, Ranked
+from whesl.prediction.failures.failure_history import merged
+from whesl.prediction.failures.given_accuracy import exact, none, of_accuracy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whesl.lab.readers.workflow_graph import Graph
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.port import Predictor
+
+DAY = 86400.0
+# 2001-01-01 and 2003-01-01, in Unix seconds.
+YEARS = (978307200.0, 1041379200.0)
+LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9)
+MIXED_LEVELS = (0.5, 0.6)
+# By ascending rank while the pool holds several workflows, as RANK_HYBD is commonly retold.
+HYBRID = Ranked("RANK_HYBD, ascending", hybrid=True)
+HYBRID_FLAW = Ranked("FLAW, ascending", aware=True, hybrid=True)
+_AWARE = (("levels", FLAW), ("fifo", AWARE_FIFO), ("ascending", HYBRID_FLAW), ("reliable", RELIABLE))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is run.
+
+    Attributes:
+        windows: how many windows of failures.
+        nodes: of each, drawn among those of the records.
+        length: of a window, in seconds.
+        traces: traces of predictions for each window and level.
+        mixes: traces for each window and level of those that sweep the mix.
+        concurrent: how many workflows run at once.
+        shape: of the workflows.
+        seed: of all that is drawn.
+    """
+
+    windows: int = 10
+    nodes: int = 32
+    length: float = 61 * DAY
+    traces: int = 5
+    mixes: int = 10
+    concurrent: Sequence[int] = (1, 2, 4, 6, 8, 10)
+    shape: Shape = Shape()  # noqa: RUF009  frozen
+    seed: int = 0
+
+
+class Row(NamedTuple):
+    """One run.
+
+    Attributes:
+        window: its number.
+        part: ``levels`` (FLAW), ``fifo``, ``ascending`` (FLAW), ``reliable``, or ``mixes`` (FLAW).
+        policy: its name.
+        aoa: the accuracy of the predictions.
+        mix: false positives' share of the wrong ones; nan where there is none.
+        concurrent: how many workflows ran.
+        makespan: their mean, in seconds.
+        loss: in seconds.
+        reschedulings: how many.
+        aaa: right answers, each free node once in a pass.
+        aaa_asked: right answers to the policy's own questions.
+        failures: of the window that began before the last workflow's end.
+    """
+
+    window: int
+    part: str
+    policy: str
+    aoa: float
+    mix: float
+    concurrent: int
+    makespan: float
+    loss: float
+    reschedulings: int
+    aaa: float
+    aaa_asked: float
+    failures: int
+
+
+def window(history: History, nodes: Sequence[int], begin: float, length: float) -> History:
+    """Return the failures of some nodes in a part of the time, as those of a machine of its own.
+
+    Args:
+        history: the records.
+        nodes: which nodes; they are numbered anew in this order.
+        begin: in seconds.
+        length: in seconds.
+    """
+    number = {int(node): index for index, node in enumerate(nodes)}
+    rows = [
+        (number[int(node)], max(float(start), begin), float(end))
+        for node, start, end in zip(history.node, history.start, history.end, strict=True)
+        if int(node) in number and start < begin + length and end > begin
+    ]
+    return merged(len(nodes), begin, begin + length, rows)
+
+
+def windows(history: History, plan: Plan) -> Iterator[tuple[History, list[Graph], np.random.SeedSequence]]:
+    """Yield each window with its workflows, and the seed of its predictions.
+
+    Args:
+        history: the records, of a machine of at least ``plan.nodes`` nodes.
+        plan: how much.
+    """
+    for seed in np.random.SeedSequence(plan.seed).spawn(plan.windows):
+        drawn, graphs, predictions = seed.spawn(3)
+        generator = np.random.default_rng(drawn)
+        nodes = np.sort(generator.permutation(history.nodes)[: plan.nodes])
+        begin = generator.uniform(YEARS[0], YEARS[1] - plan.length)
+        shapes = np.random.default_rng(graphs)
+        workflows = [layered(shapes, plan.shape, f"g{number}") for number in range(max(plan.concurrent))]
+        yield window(history, nodes.tolist(), begin, plan.length), workflows, predictions
+
+
+def one_window(
+    number: int, truth: History, graphs: Sequence[Graph], seed: np.random.SeedSequence, plan: Plan
+) -> Iterator[Row]:
+    """Run all of a window.
+
+    Args:
+        number: of the window.
+        truth: its failures.
+        graphs: its workflows.
+        seed: of its predictions.
+        plan: how much.
+    """
+    generator = np.random.default_rng(seed)
+    part: str
+    policy: Ranked
+    cases: list[tuple[str, Ranked, float, float, Predictor | None]] = [
+        ("levels", RANK_HYBD, 0.0, np.nan, None),
+        ("levels", FLAW, 1.0, np.nan, exact(truth)),
+        ("fifo", FIFO, 0.0, np.nan, None),
+        ("fifo", AWARE_FIFO, 1.0, np.nan, exact(truth)),
+        ("ascending", HYBRID, 0.0, np.nan, None),
+        ("ascending", HYBRID_FLAW, 1.0, np.nan, exact(truth)),
+        ("reliable", RELIABLE, 0.0, np.nan, none(truth.nodes)),
+        ("reliable", RELIABLE, 1.0, np.nan, exact(truth)),
+    ]
+    for level in LEVELS:
+        for _ in range(plan.traces):
+            mix = float(generator.random())
+            predictor: Predictor | None = of_accuracy(truth, level, mix, int(generator.integers(2**32)))
+            for part, policy in _AWARE:
+                cases.append((part, policy, level, mix, predictor))
+    for level in MIXED_LEVELS:
+        for mix in np.linspace(0.0, 1.0, plan.mixes):
+            predictor = of_accuracy(truth, level, float(mix), int(generator.integers(2**32)))
+            cases.append(("mixes", FLAW, level, float(mix), predictor))
+    most = max(plan.concurrent)
+    for concurrent in plan.concurrent:
+        arrival = [truth.begin] * concurrent
+        tasks = workload(graphs[:concurrent], np.ones(truth.nodes), 1.0, arrival)
+        for part, policy, aoa, mix, predictor in cases:
+            if part != "levels" and concurrent != most:
+                continue
+            outcome = simulate(tasks, policy, truth, predictor)
+            yield Row(
+                number,
+                part,
+                policy.name,
+                aoa,
+                mix,
+                concurrent,
+                float(outcome.makespan.mean()),
+                outcome.loss,
+                outcome.reschedulings,
+                outcome.aaa,
+                outcome.aaa_asked,
+                int(np.count_nonzero(truth.start < outcome.end.max())),
+            )

@@ -1,0 +1,1 @@
+"""Simulators, one for each kind of machine."""

@@ -1,0 +1,272 @@
+"""Many runs of applications under checkpoint models, and what they cost on average."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.lab.simulators.checkpoints import event_loop, leads
+from whesl.lab.simulators.checkpoints.printed import MODELS
+from whesl.model.errors import UsageError, WheslError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from whesl.lab.simulators.checkpoints.machine import Application, Failures, Machine
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One point of an evaluation.
+
+    Attributes:
+        application: that runs.
+        failures: the distribution of times between failures.
+        model: one of ``MODELS``, or ``P2+`` and ``M2+``: with the predictor's errors in the interval.
+        change: of lead times, as a share.
+        whole: whether the distribution is put on the machine as it is; else it is scaled by the number of
+            nodes.
+        recall: share of failures that are predicted; None for the machine's.
+        factor: data moved by a migration, in checkpoints; None for the machine's.
+        recorded: times between failures anywhere in the machine of ``failures``, in seconds, in place of its
+            distribution; empty for the distribution.
+    """
+
+    application: Application
+    failures: Failures
+    model: str
+    change: float = 0.0
+    whole: bool = False
+    recall: float | None = None
+    factor: float | None = None
+    recorded: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What an application's actions take on a machine, in seconds."""
+
+    buffer_write: float
+    buffer_read: float
+    all_write: float
+    one_write: float
+    drain: float
+    migration: float
+
+
+def times(machine: Machine, application: Application, factor: float | None = None) -> Times:
+    """Return what an application's actions take.
+
+    Args:
+        machine: that it runs on.
+        application: of which size.
+        factor: data that a migration moves, in checkpoints of a process; None for the machine's.
+    """
+    size = application.node_gb
+    together = machine.aggregate(application.nodes, size)
+    moved = min((machine.migration.factor if factor is None else factor) * size, machine.system.dram_gb)
+    drains = min(machine.parallel_file_system.drain_nodes, application.nodes)
+    return Times(
+        size / machine.burst_buffer.write_gb_per_s,
+        size / machine.burst_buffer.read_gb_per_s,
+        application.checkpoint_gb / together,
+        size / machine.parallel_file_system.node_gb_per_s,
+        application.checkpoint_gb / machine.aggregate(drains, size),
+        moved / machine.migration.gb_per_s,
+    )
+
+
+def plan(machine: Machine, setting: Setting) -> tuple[event_loop.Plan, float, float]:
+    """Return a setting as numbers: the plan, the scale of the failures in seconds, and the share that hit
+    the job."""
+    name = setting.model.rstrip("+")
+    if name not in MODELS:
+        raise UsageError(
+            f"{setting.model!r} is no model", hint=f"models are {', '.join(MODELS)}, M2+ and P2+"
+        )
+    application, failures = setting.application, setting.failures
+    took = times(machine, application, setting.factor)
+    migrates, prioritizes = name in ("M2", "P2"), name in ("P1", "P2")
+    scale = failures.scale_hours * HOUR
+    if not setting.whole:
+        scale *= failures.nodes / machine.system.nodes
+    hit = application.nodes / machine.system.nodes
+    rate = hit / (failures.mean_hours * HOUR * scale / (failures.scale_hours * HOUR))
+    recall = machine.recall if setting.recall is None else setting.recall
+    longer = 1.0 + setting.change
+    enough = leads.share_above(machine.leads, took.migration / longer) if migrates else 0.0
+    unmet, proactive = 1.0 - enough, 0.0  # (2.2): no recall in it
+    if setting.model.endswith("+"):
+        saved = leads.share_above(machine.leads, took.one_write / longer) if prioritizes else enough
+        committed = max(saved - enough, 0.0)
+        unmet = 1.0 - recall * (enough + committed)
+        proactive = recall * committed / (1.0 - machine.prediction.false_positives)
+    cost = machine.migration.runtime_share * took.migration
+    return (
+        event_loop.Plan(
+            application.hours * HOUR,
+            took.buffer_write,
+            took.drain,
+            took.all_write,
+            took.one_write,
+            took.buffer_read,
+            took.migration,
+            cost,
+            rate,
+            max(unmet, 1e-9),
+            proactive,
+            name == "M1",
+            migrates,
+            prioritizes,
+        ),
+        scale,
+        hit,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A setting's runs: means, and half the width of their 95 % confidence intervals.
+
+    Attributes:
+        runs: how many.
+        overhead_hours: checkpoints, recomputation and recovery together, with its half width.
+        checkpoint_hours: mean time blocked by checkpoints.
+        recomputation_hours: mean of computing done again.
+        recovery_hours: mean time to read checkpoints back.
+        failures: a run, those avoided included.
+        met: share of all failures that an action met in time (the FT ratio), with its half width.
+        migrated: share of all failures that a migration avoided.
+        interval_hours: mean interval between periodic checkpoints.
+        each: overhead of every run in hours, shape (runs,); run i of all models meets the same failures.
+    """
+
+    runs: int
+    overhead_hours: tuple[float, float]
+    checkpoint_hours: float
+    recomputation_hours: float
+    recovery_hours: float
+    failures: float
+    met: tuple[float, float]
+    migrated: float
+    interval_hours: float
+    each: NDArray[np.float64] = field(repr=False, compare=False)
+
+
+def runs(machine: Machine, setting: Setting, seed: int, count: int) -> NDArray[np.float64]:
+    """Run a setting many times; run i of all models of an application meets the same failures.
+
+    Args:
+        machine: that it runs on.
+        setting: what runs.
+        seed: of all draws.
+        count: how many runs.
+
+    Returns:
+        Shape (runs, fields of ``Outcome``).
+    """
+    numbers, scale, hit = plan(machine, setting)
+    recall = machine.recall if setting.recall is None else setting.recall
+    if setting.model == "B":
+        recall = 0.0
+    seconds = np.array(machine.leads.seconds)
+    share = np.array(machine.leads.share)
+    recorded = np.array(setting.recorded) * (scale / (setting.failures.scale_hours * HOUR))
+    found = np.empty((count, len(event_loop.Outcome._fields)))
+    place = sum(ord(letter) << (8 * index % 48) for index, letter in enumerate(setting.application.name))
+    for index in range(count):
+        horizon = 2.0 * numbers.work
+        while True:
+            rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, place, index))))
+            incidents = event_loop.draw(
+                rng,
+                horizon,
+                setting.failures.shape,
+                scale,
+                hit,
+                recall,
+                machine.prediction.false_positives,
+                seconds,
+                share,
+                setting.change,
+                recorded,
+            )
+            outcome = event_loop.run(numbers, incidents)
+            if not np.isnan(outcome.makespan):
+                break
+            horizon *= 2.0
+            if horizon > 1000.0 * numbers.work:
+                raise WheslError(
+                    f"{setting.application.name} under {setting.model} does not end: failures come faster "
+                    f"than {numbers.work / HOUR:g} hours of work can be done",
+                    hint="a smaller checkpoint, fewer nodes or a more reliable machine",
+                )
+        found[index] = outcome
+    return found
+
+
+def summarize(found: NDArray[np.float64]) -> Summary:
+    """Sum up a setting's runs, shape (runs, fields of ``Outcome``)."""
+    column = {name: found[:, index] for index, name in enumerate(event_loop.Outcome._fields)}
+    overhead = (column["checkpoint"] + column["recomputation"] + column["recovery"]) / HOUR
+    count = len(found)
+    failures = float(column["failures"].sum())
+    met = float((column["migrated"] + column["committed"]).sum())
+    ratio = met / failures if failures else 0.0
+    # of a ratio of sums over runs (linearized)
+    residual = column["migrated"] + column["committed"] - ratio * column["failures"]
+    spread = float(residual.std()) * np.sqrt(count) / failures if failures else 0.0
+    half = 1.96 * float(overhead.std(ddof=1)) / np.sqrt(count) if count > 1 else float("inf")
+    return Summary(
+        count,
+        (float(overhead.mean()), float(half)),
+        float(column["checkpoint"].mean()) / HOUR,
+        float(column["recomputation"].mean()) / HOUR,
+        float(column["recovery"].mean()) / HOUR,
+        failures / count,
+        (ratio, float(1.96 * spread)),
+        float(column["migrated"].sum()) / failures if failures else 0.0,
+        float(column["interval"].mean()) / HOUR,
+        overhead,
+    )
+
+
+def evaluate(
+    machine: Machine,
+    settings: Sequence[Setting],
+    seed: int,
+    count: int,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    jobs: int | None = None,
+) -> list[Summary]:
+    """Run settings beside each other.
+
+    Args:
+        machine: that they run on.
+        settings: in the order of the results.
+        seed: of all draws; the results do not depend on ``jobs``.
+        count: runs of each.
+        progress: is told how many settings are done, of how many.
+        jobs: threads; None for one for each core.
+    """
+    if count < 1:
+        raise UsageError(f"{count} runs", hint="at least one is needed")
+    found = []
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        for summary in pool.map(lambda setting: summarize(runs(machine, setting, seed, count)), settings):
+            found.append(summary)
+            progress(len(found), len(settings))
+    return found
+
+
+def reduction(base: Summary, other: Summary) -> float:
+    """Return by how much a model's overhead is below that of model B, as a share of the latter."""
+    return 1.0 - other.overhead_hours[0] / base.overhead_hours[0]

@@ -1,0 +1,154 @@
+"""What has to hold in any simulation of a cluster, checked from its attempts without a simulator's code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
+    from whesl.prediction.failures.failure_history import History
+
+    Indices = NDArray[np.int64]
+
+_BLOCK = 512  # nodes that are looked at together, which bounds the memory
+_SHOWN = 20  # sentences of one kind
+
+
+class _Held(NamedTuple):
+    """Which attempts hold which nodes, by node and then by start; arrays of shape (held,)."""
+
+    node: Indices
+    attempt: Indices
+
+
+def audit(work: Workload, nodes: int, attempts: Attempts, history: History | None = None) -> list[str]:
+    """Return what is wrong with a simulation, one sentence each; an empty list where all holds.
+
+    No node holds two jobs, or one while it is down; each job has as many nodes as it asks for, starts no
+    earlier than it is submitted, and not twice at a time; what its attempts keep adds up to its run time; an
+    attempt is killed exactly when one of its nodes fails; events are in order. Of each kind at most 20
+    sentences are returned.
+
+    Args:
+        work: the jobs.
+        nodes: how many the machine has.
+        attempts: what the simulation gave.
+        history: the failures that happened.
+    """
+    wrong = [*_events(work, attempts), *_sizes(work, nodes, attempts), *_jobs(work, attempts)]
+    explained = np.zeros(len(attempts.job), dtype=bool)
+    for low in range(0, nodes, _BLOCK):
+        held = _held(attempts, low, min(low + _BLOCK, nodes))
+        wrong += _shared(attempts, held)
+        if history is not None:
+            wrong += _failures(attempts, held, history, explained)
+    wrong += _say(
+        attempts.killed & ~explained,
+        lambda i: f"attempt {i} is killed at {attempts.end[i]}, and no node of it fails then",
+    )
+    return wrong
+
+
+def _say(where: NDArray[np.bool_], sentence: Callable[[int], str]) -> Iterator[str]:
+    return (sentence(int(index)) for index in np.flatnonzero(where)[:_SHOWN])
+
+
+def _events(work: Workload, attempts: Attempts) -> Iterator[str]:
+    later = np.diff(attempts.start, prepend=-np.inf) < 0
+    yield from _say(later, lambda i: f"attempt {i} starts before the one ahead of it")
+    early = attempts.start < work.submit[attempts.job]
+    yield from _say(early, lambda i: f"job {attempts.job[i]} starts before it is submitted")
+
+
+def _sizes(work: Workload, nodes: int, attempts: Attempts) -> Iterator[str]:
+    first, length = attempts.first.astype(np.int64), attempts.length.astype(np.int64)
+    total = np.concatenate([[0], np.cumsum(length)])
+    sizes = total[attempts.offsets[1:]] - total[attempts.offsets[:-1]]
+
+    def asked(index: int) -> str:
+        job = attempts.job[index]
+        return f"job {job} has nodes {attempts.nodes(index).tolist()}, and asks for {int(work.size[job])}"
+
+    yield from _say(sizes != work.size[attempts.job], asked)
+    owner = np.repeat(np.arange(len(attempts.job)), np.diff(attempts.offsets))
+    absent = (first < 0) | (first + length > nodes)
+    yield from _say(absent, lambda run: f"job {attempts.job[owner[run]]} is on a node that there is not")
+    order = np.lexsort((first, owner))
+    same = owner[order][1:] == owner[order][:-1]
+    twice = same & (first[order][1:] < (first + length)[order][:-1])
+    yield from _say(twice, lambda run: asked(int(owner[order][run])))
+
+
+def _held(attempts: Attempts, low: int, high: int) -> _Held:
+    """Return who holds the nodes from ``low`` to ``high - 1``."""
+    owner = np.repeat(np.arange(len(attempts.job)), np.diff(attempts.offsets))
+    first = np.maximum(attempts.first.astype(np.int64), low)
+    length = np.minimum(attempts.first.astype(np.int64) + attempts.length, high) - first
+    some = length > 0
+    owner, first, length = owner[some], first[some], length[some]
+    attempt = np.repeat(owner, length)
+    within = np.arange(len(attempt)) - np.repeat(np.cumsum(length) - length, length)
+    node = np.repeat(first, length) + within
+    order = np.lexsort((attempts.start[attempt], node))
+    return _Held(node[order], attempt[order])
+
+
+def _shared(attempts: Attempts, held: _Held) -> Iterator[str]:
+    node, attempt = held
+    start, end = attempts.start[attempt], attempts.end[attempt]
+    shared = (node[1:] == node[:-1]) & (start[1:] < end[:-1])
+    yield from _say(
+        shared, lambda i: f"node {node[i]} holds attempts {attempt[i]} and {attempt[i + 1]} at {start[i + 1]}"
+    )
+
+
+def _failures(
+    attempts: Attempts, held: _Held, history: History, explained: NDArray[np.bool_]
+) -> Iterator[str]:
+    """Yield what is wrong about failures of these nodes; note the attempts whose end they explain."""
+    if not len(held.node):
+        return
+    start, end = attempts.start[held.attempt], attempts.end[held.attempt]
+    here = (history.node >= held.node[0]) & (history.node <= held.node[-1])
+    down = zip(
+        history.node[here].tolist(), history.start[here].tolist(), history.end[here].tolist(), strict=True
+    )
+    for node, begin, back in down:
+        low, high = np.searchsorted(held.node, (node, node + 1))
+        before = low + int(np.searchsorted(start[low:high], begin))
+        until = low + int(np.searchsorted(start[low:high], back))
+        for row in range(before, until):
+            yield f"attempt {held.attempt[row]} starts at {start[row]} on node {node}, which is down"
+        if before > low and begin <= end[before - 1]:
+            index = int(held.attempt[before - 1])
+            if begin == end[before - 1]:
+                explained[index] = True
+            else:
+                yield f"attempt {index} outlives the failure of node {node} at {begin}"
+
+
+def _jobs(work: Workload, attempts: Attempts) -> Iterator[str]:
+    order = np.lexsort((np.arange(len(attempts.job)), attempts.job))
+    job, killed = attempts.job[order], attempts.killed[order]
+    start, end = attempts.start[order], attempts.end[order]
+    interval = work.checkpoint[job]
+    written = killed & np.isfinite(interval)
+    elapsed = np.where(np.isfinite(end), end - start, 0.0)
+    kept = np.zeros(len(job))
+    kept[written] = elapsed[written] // interval[written] * interval[written]
+    again = np.append(job[1:] == job[:-1], False) if len(job) else np.zeros(0, dtype=bool)
+    yield from _say(again & ~killed, lambda i: f"job {job[i]} is started again, and was not killed")
+    following = np.append(start[1:], np.inf)
+    yield from _say(again & (following < end), lambda i: f"job {job[i]} is started while it runs")
+    ran = np.bincount(job, weights=kept, minlength=len(work.run))[job] + elapsed
+    close = np.abs(ran - work.run[job]) <= np.maximum(1e-9 * np.maximum(ran, work.run[job]), 1e-6)
+    yield from _say(
+        ~killed & np.isfinite(end) & ~close,
+        lambda i: f"job {job[i]} ran {ran[i]} s in all, and needs {float(work.run[job[i]])}",
+    )

@@ -1,0 +1,96 @@
+"""Failure records beside a job log: put on its time, and predictors of them by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from whesl.lab.predictor_evaluation import catalogue
+from whesl.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from whesl.lab.readers.swf import Log
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.port import Predictor
+
+
+def shifted(history: History, seconds: float) -> History:
+    """Return a history on another clock, later by so many seconds."""
+    return replace(
+        history,
+        begin=history.begin + seconds,
+        finish=history.finish + seconds,
+        start=history.start + seconds,
+        end=history.end + seconds,
+        entry=history.entry + seconds,
+        exit=history.exit + seconds,
+    )
+
+
+def _widened(history: History, nodes: int) -> History:
+    """Return the failures on a machine of more nodes, the others of which never fail and have no type."""
+    if history.nodes == nodes:
+        return history
+    none = history.kind[:0]
+    return replace(
+        history,
+        nodes=nodes,
+        names=(),
+        kind=none,
+        kinds=(),
+        group=none,
+        entry=history.entry[:0],
+        exit=history.exit[:0],
+    )
+
+
+def beside(log: Log, history: History, nodes: int, first: float, last: float) -> tuple[History, float]:
+    """Put failure records on a log's clock and machine; nodes that they do not know never fail.
+
+    Where the log says when it began (UnixStartTime) and the records are of that time, the real times are
+    kept; elsewhere the records begin when the first job is submitted.
+
+    Args:
+        log: the log.
+        history: the records, in seconds since 1970.
+        nodes: how many the machine has.
+        first: the first submission, in seconds of the log.
+        last: the last submission.
+
+    Returns:
+        The records in seconds of the log, and by how many seconds they were shifted.
+
+    Raises:
+        UsageError: they are of a larger machine.
+    """
+    if history.nodes > nodes:
+        raise UsageError(
+            f"the failures are of {history.nodes} nodes, and the machine has {nodes}",
+            hint="records of the same machine, or of one with fewer nodes",
+        )
+    epoch = log.epoch
+    real = epoch > 0 and history.begin <= epoch + last and history.finish >= epoch + first
+    shift = -epoch if real else first - history.begin
+    return shifted(_widened(history, nodes), shift), shift
+
+
+def predictor(name: str, truth: History, seed: int, first: float) -> Predictor:
+    """Return a predictor by its name on the command line.
+
+    Args:
+        name: as ``whesl.lab.predictor_evaluation.catalogue`` names them; ``tie-breaking:A`` for
+            ``accuracy:A``.
+        truth: the failures that happen.
+        seed: of predictions of a given accuracy.
+        first: when the simulation begins, in seconds; one that is fitted sees what failed before.
+
+    Raises:
+        UsageError: there is none of that name, or nothing to fit it to.
+    """
+    one = catalogue.asked(name.replace("tie-breaking", "accuracy"))
+    if one.fitted and len(past := truth.until(first)) < 2:
+        raise UsageError(
+            f"{name} has nothing to learn from: {len(past)} failures before the first job",
+            hint="records that begin before the log, or another predictor",
+        )
+    return catalogue.made(one, truth, first, seed)

@@ -1,0 +1,126 @@
+"""What a simulation says: one row for each job, and the usual figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
+
+BOUND = 10.0
+HOUR = 3600.0
+
+
+class Outcome(NamedTuple):
+    """One row for each job of the workload.
+
+    Attributes:
+        start: of its last attempt, in seconds; nan where it never started, shape (jobs,).
+        end: of its last attempt, in seconds; nan where it did not end, shape (jobs,).
+        attempts: how often it was started, shape (jobs,).
+        killed: how often a node of it failed, shape (jobs,).
+        offsets: its last attempt held ``nodes[offsets[i]:offsets[i + 1]]``, shape (jobs + 1,).
+        nodes: indices of nodes, ascending within a job.
+    """
+
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    attempts: NDArray[np.int64]
+    killed: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    nodes: NDArray[np.int32]
+
+
+def outcome(work: Workload, attempts: Attempts) -> Outcome:
+    """Return each job's last attempt."""
+    count = len(work.job)
+    last = np.full(count, -1, dtype=np.int64)
+    last[attempts.job] = np.arange(len(attempts.job))
+    ran = last >= 0
+    start, end = np.full(count, np.nan), np.full(count, np.nan)
+    start[ran] = attempts.start[last[ran]]
+    ended = ran.copy()
+    ended[ran] = ~attempts.killed[last[ran]] & np.isfinite(attempts.end[last[ran]])
+    end[ended] = attempts.end[last[ended]]
+    size = np.where(ran, work.size, 0)
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
+    return Outcome(
+        start,
+        end,
+        np.bincount(attempts.job, minlength=count),
+        np.bincount(attempts.job[attempts.killed], minlength=count),
+        offsets,
+        _nodes(attempts, last[ran]),
+    )
+
+
+def _nodes(attempts: Attempts, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return the nodes of the chosen attempts, one after the other."""
+    runs = _ranges(attempts.offsets[chosen], attempts.offsets[chosen + 1] - attempts.offsets[chosen])
+    return _ranges(attempts.first[runs].astype(np.int64), attempts.length[runs]).astype(np.int32)
+
+
+def _ranges(first: NDArray[np.int64], length: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the numbers from each first one on, as many as each length says, one range after the other."""
+    ends = np.cumsum(length, dtype=np.int64)
+    numbers = np.arange(int(ends[-1]) if len(ends) else 0, dtype=np.int64)
+    numbers += np.repeat(first - (ends - length), length)
+    return numbers
+
+
+def lost(work: Workload, attempts: Attempts) -> NDArray[np.float64]:
+    """Return the node-seconds that each attempt lost by being killed: what no checkpoint of it kept."""
+    elapsed = np.where(attempts.killed, attempts.end - attempts.start, 0.0)
+    interval = work.checkpoint[attempts.job]
+    own = np.isfinite(interval) & (interval > 0)
+    kept = np.zeros(len(elapsed))
+    kept[own] = np.floor(elapsed[own] / interval[own]) * interval[own]
+    return np.asarray((elapsed - kept) * work.size[attempts.job])
+
+
+def measures(work: Workload, attempts: Attempts, result: Outcome, nodes: int) -> dict[str, float | int]:
+    """Return the figures of one simulation; times in seconds, means over the jobs that ended.
+
+    Args:
+        work: the jobs.
+        attempts: what the simulation gave.
+        result: the same by job.
+        nodes: how many the machine has.
+
+    Returns:
+        jobs, ended; mean_wait (last start - submission), mean_response (end - submission), mean_slowdown
+        (response / run time), mean_bounded_slowdown (with 10 s at least for response and run time: D.
+        Feitelson, L. Rudolph, "Metrics and benchmarking for parallel job scheduling", 1998), max_wait;
+        makespan (last end - first submission); utilisation (node-seconds of ended jobs' run times / makespan
+        x nodes); kills, jobs_killed, node_hours_lost (node-hours of killed attempts that no checkpoint
+        kept), attempts.
+    """
+    ended = np.isfinite(result.end)
+    submit, run = work.submit[ended], work.run[ended]
+    wait, response = result.start[ended] - submit, result.end[ended] - submit
+    bounded = np.maximum(1.0, np.maximum(response, BOUND) / np.maximum(run, BOUND))
+    makespan = float(result.end[ended].max() - work.submit.min()) if ended.any() else 0.0
+    useful = float((work.size[ended] * run).sum())
+
+    def mean(values: NDArray[np.float64]) -> float:
+        return float(values.mean()) if len(values) else float("nan")
+
+    return {
+        "jobs": len(work.job),
+        "ended": int(ended.sum()),
+        "mean_wait": mean(wait),
+        "max_wait": float(wait.max()) if len(wait) else float("nan"),
+        "mean_response": mean(response),
+        "mean_slowdown": mean(response / run),
+        "mean_bounded_slowdown": mean(bounded),
+        "makespan": makespan,
+        "utilisation": useful / (makespan * nodes) if makespan > 0 else float("nan"),
+        "attempts": len(attempts.job),
+        "kills": int(attempts.killed.sum()),
+        "jobs_killed": int((result.killed > 0).sum()),
+        "node_hours_lost": float(lost(work, attempts).sum()) / HOUR,
+    }

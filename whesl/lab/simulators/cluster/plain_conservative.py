@@ -1,0 +1,175 @@
+"""Conservative backfilling in plain Python: the compiled loop's attempts and first reservations.
+
+For logs that are simulated sooner than the loop is compiled, and where nothing can be compiled. The rules are
+those of ``whesl.lab.simulators.cluster.compiled_event_loop`` and
+``whesl.lab.simulators.cluster.reservation_profile``.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whesl.lab.simulators.cluster import simulation_records
+from whesl.lab.simulators.cluster.plain_event_loop import Machine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
+    from whesl.prediction.failures.failure_history import History
+
+
+def simulate(
+    work: Workload, nodes: int, *, history: History | None = None
+) -> tuple[Attempts, NDArray[np.float64]]:
+    """Simulate a workload.
+
+    Args:
+        work: the jobs.
+        nodes: how many the machine has.
+        history: failures of its nodes, in the time of the workload; None for none.
+
+    Returns:
+        All attempts, and each job's first reservation in seconds.
+    """
+    faults = simulation_records.faults(history, nodes)
+    machine = _Reserving(work, nodes)
+    machine.run(list(zip(*(values.tolist() for values in faults), strict=True)))
+    return machine.attempts(), np.array(machine.promise, dtype=np.float64)
+
+
+class _Queue:
+    """The waiting jobs by arrival."""
+
+    def __init__(self) -> None:
+        self.blocks: list[int] = []
+
+    def append(self, job: int) -> None:
+        """Add a job behind all others."""
+        self.blocks.append(job)
+
+    def insert(self, job: int) -> None:
+        """Add a job at its place by arrival."""
+        insort(self.blocks, job)
+
+
+class _Profile:
+    """Free nodes over time: parts with their begins in seconds, ascending, and the nodes free in them."""
+
+    def __init__(self, nodes: int) -> None:
+        self.times, self.free = [-math.inf], [nodes]
+
+    def forget(self, now: float) -> None:
+        """Drop the parts that are over."""
+        over = bisect_right(self.times, now) - 1
+        del self.times[:over], self.free[:over]
+
+    def occupy(self, begin: float, end: float, size: int) -> None:
+        """Take ``size`` nodes, or give them back where it is below 0."""
+        first, last = self._cut(begin), self._cut(end) if end < math.inf else len(self.times)
+        for at in range(first, last):
+            self.free[at] -= size
+
+    def _cut(self, time: float) -> int:
+        """Return the part that begins at a time, which is made where there is none."""
+        at = bisect_left(self.times, time)
+        if at == len(self.times) or self.times[at] != time:
+            self.times.insert(at, time)
+            self.free.insert(at, self.free[at - 1])
+        return at
+
+    def earliest(self, now: float, size: int, duration: float, before: float) -> float:
+        """Return the earliest start of a job below ``before``, else that; all times in seconds."""
+        times, free = self.times, self.free
+        start, fits = now, False
+        for at, begin in enumerate(times):
+            if begin >= before:
+                break
+            if free[at] < size:
+                fits = False
+                continue
+            if not fits:
+                fits, start = True, max(now, begin)
+            if at + 1 < len(times) and times[at + 1] >= start + duration:
+                return start
+        return start if fits else before
+
+
+class _Reserving(Machine):
+    """Each waiting job has a reservation; each moves forward when nodes become free that were reserved."""
+
+    def __init__(self, work: Workload, nodes: int) -> None:
+        super().__init__(work, nodes, backfill=True)
+        self.queue: Any = _Queue()
+        self.always = True
+        self.profile = _Profile(nodes)
+        self.begin = [math.inf] * len(self.submit)
+        self.promise = [math.inf] * len(self.submit)
+        self.moved = self.anew = False
+
+    def _release(self, attempt: int, now: float) -> None:
+        super()._release(attempt, now)
+        job = self.job[attempt]
+        latest = self.start[attempt] + self.limit[job]
+        if latest > now:
+            self.profile.forget(now)
+            self.profile.occupy(now, latest, -self.size[job])
+        self.moved = True
+
+    def _fault(self, node: int, now: float, *, up: bool) -> None:
+        super()._fault(node, now, up=up)
+        self.anew = True
+
+    def _pass(self, now: float, fresh: int) -> None:
+        profile, waiting = self.profile, self.queue.blocks
+        profile.forget(now)
+        behind = bisect_left(waiting, fresh)
+        if self.anew:
+            self._rebuild(now)
+            behind = 0
+        elif self.moved:
+            for job in waiting[:behind]:
+                self._move(job, now)
+        self.moved = self.anew = False
+        for job in waiting[behind:]:
+            size, limit = self.size[job], self.limit[job]
+            begin = self.begin[job] = profile.earliest(now, size, limit, math.inf)
+            if self.promise[job] == math.inf:
+                self.promise[job] = begin
+            if begin < math.inf:
+                profile.occupy(begin, begin + limit, size)
+        self.due = math.inf
+        left = []
+        for job in waiting:
+            if self.begin[job] <= now:
+                self._start(job, now)
+            else:
+                left.append(job)
+                self.due = min(self.due, self.begin[job])
+        self.queue.blocks = left
+
+    def _move(self, job: int, now: float) -> None:
+        """Move a reservation to its earliest time."""
+        old, size, limit = self.begin[job], self.size[job], self.limit[job]
+        if old <= now:
+            return
+        new = self.profile.earliest(now, size, limit, old)
+        if new < old:
+            if old < math.inf:
+                self.profile.occupy(old, old + limit, -size)
+            self.profile.occupy(new, new + limit, size)
+            self.begin[job] = new
+
+    def _rebuild(self, now: float) -> None:
+        """Make the profile of the running jobs alone."""
+        profile = self.profile
+        profile.times, profile.free = [now], [self.free]
+        for latest, attempt in self.running:
+            if profile.times[-1] != latest:
+                profile.times.append(latest)
+                profile.free.append(profile.free[-1])
+            profile.free[-1] += self.size[self.job[attempt]]

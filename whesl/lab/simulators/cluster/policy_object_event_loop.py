@@ -1,0 +1,281 @@
+"""The event loop for a policy in plain Python: any object with ``decide(view, predictor, now)``.
+
+The rules are those of the compiled loop. The arrays of a view are kept from event to event, and only what
+changed is moved, so a policy may read them but not keep or change them. A job's identifier is its place in
+the workload.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.lab.simulators.cluster import simulation_records
+from whesl.lab.simulators.cluster.simulation_records import Attempts
+from whesl.model.errors import WheslError
+from whesl.placement.policies.port import Nodes, Queue, Running, View
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.lab.simulators.cluster.simulation_records import Workload
+    from whesl.placement.policies.port import Decisions, Policy
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.port import Predictor
+
+
+class _Queue:
+    """The waiting jobs in order of arrival: a window of arrays that moves on as jobs leave at its front."""
+
+    def __init__(self, work: Workload) -> None:
+        self.work = work
+        self.limit = work.estimate.copy()
+        room = 64
+        self.arrays = (
+            np.empty(room, np.int64),
+            np.empty(room),
+            np.empty(room, np.int64),
+            *np.empty((2, room)),
+        )
+        self.lo = self.hi = 0
+
+    def add(self, job: int) -> None:
+        """Insert a job at its place by arrival."""
+        if self.hi == len(self.arrays[0]):
+            count = self.hi - self.lo
+            room = max(64, 2 * count)
+            wider = tuple(np.empty(room, values.dtype) for values in self.arrays)
+            for new, old in zip(wider, self.arrays, strict=True):
+                new[:count] = old[self.lo : self.hi]
+            self.arrays, self.lo, self.hi = wider, 0, count
+        at = self.hi
+        if at > self.lo and self.arrays[0][at - 1] > job:
+            at = self.place(job)
+            for values in self.arrays:
+                values[at + 1 : self.hi + 1] = values[at : self.hi]
+        work = self.work
+        row = (job, work.submit[job], work.size[job], self.limit[job], work.checkpoint[job])
+        for values, value in zip(self.arrays, row, strict=True):
+            values[at] = value
+        self.hi += 1
+
+    def place(self, job: int) -> int:
+        """Return where a job is, or would be."""
+        return self.lo + int(self.arrays[0][self.lo : self.hi].searchsorted(job))
+
+    def remove(self, at: int) -> None:
+        """Remove the job at a place."""
+        if at == self.lo:
+            self.lo += 1
+            return
+        for values in self.arrays:
+            values[at : self.hi - 1] = values[at + 1 : self.hi]
+        self.hi -= 1
+
+    def view(self) -> Queue:
+        """Return the waiting jobs."""
+        return Queue(*(values[self.lo : self.hi] for values in self.arrays))
+
+
+class _Running:
+    """The running attempts in order of start."""
+
+    def __init__(self, nodes: int) -> None:
+        self.job, self.attempt = np.empty((2, nodes + 1), np.int64)
+        self.start, self.end = np.empty((2, nodes + 1))
+        self.offsets = np.zeros(nodes + 2, np.int64)
+        self.nodes = np.empty(nodes, np.int64)
+        self.count = 0
+
+    def add(self, job: int, attempt: int, start: float, end: float, nodes: NDArray[np.int64]) -> None:
+        """Append an attempt."""
+        at = self.count
+        begin = int(self.offsets[at])
+        self.job[at], self.attempt[at], self.start[at], self.end[at] = job, attempt, start, end
+        self.nodes[begin : begin + len(nodes)] = nodes
+        self.offsets[at + 1] = begin + len(nodes)
+        self.count += 1
+
+    def remove(self, attempt: int) -> NDArray[np.int64]:
+        """Remove an attempt and return its nodes."""
+        count = self.count
+        at = int(self.attempt[:count].searchsorted(attempt))
+        begin, end, last = int(self.offsets[at]), int(self.offsets[at + 1]), int(self.offsets[count])
+        nodes: NDArray[np.int64] = self.nodes[begin:end].copy()
+        for values in (self.job, self.attempt, self.start, self.end):
+            values[at : count - 1] = values[at + 1 : count]
+        self.nodes[begin : last - len(nodes)] = self.nodes[end:last]
+        self.offsets[at + 1 : count] = self.offsets[at + 2 : count + 1] - len(nodes)
+        self.count -= 1
+        return nodes
+
+    def view(self) -> Running:
+        """Return the running jobs."""
+        count = self.count
+        offsets = self.offsets[: count + 1]
+        return Running(
+            self.job[:count], self.start[:count], self.end[:count], offsets, self.nodes[: offsets[-1]]
+        )
+
+
+def simulate(
+    work: Workload,
+    nodes: int,
+    policy: Policy,
+    *,
+    history: History | None = None,
+    predictor: Predictor | None = None,
+) -> Attempts:
+    """Simulate a workload under a policy in plain Python. It is asked when a job waits and a node is free.
+
+    Args:
+        work: the jobs.
+        nodes: how many the machine has.
+        policy: decides.
+        history: failures of its nodes, in the time of the workload; None for none.
+        predictor: what the policy may ask.
+
+    Raises:
+        WheslError: the policy starts a job that does not wait, or on nodes that are not free, too few or too
+            many.
+    """
+    faults = simulation_records.faults(history, nodes)
+    return _Machine(work, nodes, faults).run(policy, predictor)
+
+
+class _Machine:
+    def __init__(self, work: Workload, nodes: int, faults: simulation_records.Faults) -> None:
+        self.work = work
+        self.up, self.free = np.ones((2, nodes), dtype=np.bool_)
+        self.free_count = nodes
+        self.faults = list(zip(*(values.tolist() for values in faults), strict=True))
+        self.left = work.run.copy()
+        self.queue, self.running = _Queue(work), _Running(nodes)
+        self.ends: list[tuple[float, int]] = []
+        # A row for each attempt: job, start, end, killed, nodes.
+        self.job: list[int] = []
+        self.start: list[float] = []
+        self.end: list[float] = []
+        self.killed: list[bool] = []
+        self.nodes: list[NDArray[np.int64]] = []
+
+    def run(self, policy: Policy, predictor: Predictor | None) -> Attempts:
+        submit = self.work.submit.tolist()
+        arrived, change, count, changes = 0, 0, len(submit), len(self.faults)
+        ends, queue, again = self.ends, self.queue, math.inf
+        while arrived < count or self.running.count or queue.hi > queue.lo:
+            while ends and self.killed[ends[0][1]]:
+                heapq.heappop(ends)
+            now = submit[arrived] if arrived < count else math.inf
+            if ends and ends[0][0] < now:
+                now = ends[0][0]
+            if change < changes and self.faults[change][0] < now:
+                now = self.faults[change][0]
+            now = min(now, again)
+            if now == math.inf:
+                break
+            while ends and ends[0][0] == now:
+                attempt = heapq.heappop(ends)[1]
+                if not self.killed[attempt]:
+                    self._release(attempt, now)
+            while change < changes and self.faults[change][0] == now:
+                self._fault(self.faults[change][1], now, up=self.faults[change][2])
+                change += 1
+            while arrived < count and submit[arrived] == now:
+                queue.add(arrived)
+                arrived += 1
+            again = math.inf
+            if queue.hi > queue.lo and self.free_count:
+                view = View(Nodes(self.up, self.free), queue.view(), self.running.view())
+                decisions = policy.decide(view, predictor, now)
+                if len(decisions.job):
+                    self._start(decisions, now, policy)
+                again = decisions.again
+                if again <= now:
+                    raise WheslError(
+                        f"policy {policy.name} wants to be asked again at {again}, and it is {now}"
+                    )
+        return self._attempts()
+
+    def _release(self, attempt: int, now: float) -> None:
+        nodes = self.running.remove(attempt)
+        self.end[attempt] = now
+        self.free[nodes] = True
+        self.free_count += len(nodes)
+
+    def _fault(self, node: int, now: float, *, up: bool) -> None:
+        if not up:
+            running = self.running.view()
+            at = np.flatnonzero(running.nodes == node)
+            if len(at):
+                place = int(running.offsets.searchsorted(at[0], side="right")) - 1
+                attempt = int(self.running.attempt[place])
+                job = self.job[attempt]
+                self._release(attempt, now)
+                self.killed[attempt] = True
+                interval = float(self.work.checkpoint[job])
+                elapsed = now - self.start[attempt]
+                kept = 0.0 if math.isinf(interval) or interval <= 0 else elapsed // interval * interval
+                self.left[job] -= kept
+                self.queue.limit[job] -= kept
+                self.queue.add(job)
+        self.up[node] = self.free[node] = up
+        self.free_count += 1 if up else -1
+
+    def _start(self, decisions: Decisions, now: float, policy: Policy) -> None:
+        queue = self.queue
+        offsets = decisions.offsets.tolist()
+        for index, job in enumerate(decisions.job.tolist()):
+            nodes = decisions.nodes[offsets[index] : offsets[index + 1]]
+            at = queue.place(job)
+            if at == queue.hi or queue.arrays[0][at] != job:
+                raise WheslError(f"policy {policy.name} starts job {job} at {now}, which does not wait")
+            size = len(nodes)
+            if size != self.work.size[job]:
+                raise WheslError(
+                    f"policy {policy.name} gives job {job} {size} nodes at {now}; it asks for "
+                    f"{self.work.size[job]}"
+                )
+            if size and not 0 <= nodes.min() <= nodes.max() < len(self.free):
+                raise WheslError(
+                    f"policy {policy.name} gives job {job} nodes {nodes.tolist()} at {now}; there are "
+                    f"{len(self.free)}"
+                )
+            if not self.free[nodes].all():
+                wrong = nodes[~self.free[nodes]].tolist()
+                raise WheslError(f"policy {policy.name} starts job {job} at {now} on nodes {wrong}, not free")
+            self.free[nodes] = False
+            self.free_count -= size
+            if int(np.count_nonzero(self.free)) != self.free_count:
+                raise WheslError(f"policy {policy.name} gives job {job} a node twice at {now}")
+            attempt = len(self.job)
+            self.running.add(job, attempt, now, now + float(queue.limit[job]), nodes)
+            queue.remove(at)
+            self.job.append(job)
+            self.start.append(now)
+            self.end.append(math.inf)
+            self.killed.append(False)
+            self.nodes.append(nodes.copy())
+            heapq.heappush(self.ends, (now + float(self.left[job]), attempt))
+
+    def _attempts(self) -> Attempts:
+        nodes = np.concatenate([np.zeros(0, np.int64), *map(np.sort, self.nodes)])
+        sizes = np.array([len(part) for part in self.nodes], dtype=np.int64)
+        begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        # A run begins at each attempt's first node and where a node does not follow the one before it.
+        fresh = np.ones(len(nodes), dtype=np.bool_)
+        fresh[1:] = np.diff(nodes) != 1
+        fresh[begins[:-1]] = True
+        runs = np.flatnonzero(fresh)
+        return Attempts(
+            np.array(self.job, dtype=np.int64),
+            np.array(self.start),
+            np.array(self.end),
+            np.array(self.killed, dtype=np.bool_),
+            np.searchsorted(runs, begins).astype(np.int64),
+            nodes[runs].astype(np.int32),
+            np.diff(np.append(runs, len(nodes))).astype(np.int32),
+        )

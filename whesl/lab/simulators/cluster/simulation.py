@@ -1,0 +1,115 @@
+"""A workload on a machine under a policy: from arrays to figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.lab.simulators.cluster import (
+    compiled_event_loop,
+    measures,
+    plain_conservative,
+    plain_event_loop,
+    policy_object_event_loop,
+    simulation_records,
+)
+from whesl.model.errors import UsageError
+from whesl.placement.policies.reliable import Reliable
+from whesl.prediction import numba_jit
+from whesl.prediction.failures.compiled_predictor import blank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from whesl.lab.simulators.cluster.measures import Outcome
+    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.port import Predictor
+
+POLICIES = {
+    "fcfs": compiled_event_loop.FCFS,
+    "easy": compiled_event_loop.EASY,
+    "conservative": compiled_event_loop.CONSERVATIVE,
+    "reliable": compiled_event_loop.RELIABLE,
+}
+
+
+class Simulation(NamedTuple):
+    """What one simulation gave.
+
+    Attributes:
+        policy: its name.
+        nodes: how many the machine has.
+        work: the jobs.
+        attempts: all attempts at them.
+        outcome: one row for each job.
+        measures: the figures of ``whesl.lab.simulators.cluster.measures.measures``.
+        promised: each job's first reservation in seconds, shape (jobs,); empty but for ``conservative``.
+    """
+
+    policy: str
+    nodes: int
+    work: Workload
+    attempts: Attempts
+    outcome: Outcome
+    measures: Mapping[str, float | int]
+    promised: NDArray[np.float64]
+
+
+def simulate(
+    work: Workload,
+    nodes: int,
+    policy: str = "easy",
+    *,
+    history: History | None = None,
+    predictor: Predictor | None = None,
+) -> Simulation:
+    """Simulate a workload.
+
+    Args:
+        work: the jobs.
+        nodes: how many the machine has.
+        policy: one of ``POLICIES``.
+        history: failures of its nodes, in the time of the workload; None for none.
+        predictor: what ``reliable`` asks about nodes.
+
+    Raises:
+        UsageError: there is no such policy, or it lacks a predictor, or a job is larger than the machine.
+        WheslError: the failures are of other nodes.
+    """
+    if policy not in POLICIES:
+        raise UsageError(f"no policy {policy!r}", hint=f"there are {', '.join(POLICIES)}")
+    if policy == "reliable" and predictor is None:
+        raise UsageError(
+            "the policy reliable asks a predictor, and there is none", hint="--predictor names one"
+        )
+    if len(work.size) and int(work.size.max()) > nodes:
+        raise UsageError(
+            f"job {int(work.job[work.size.argmax()])} asks for {int(work.size.max())} nodes of a machine of "
+            f"{nodes}"
+        )
+    faults = simulation_records.faults(history, nodes)
+    if predictor is not None and len(predictor.compiled().event_offsets) <= nodes:
+        raise UsageError(
+            f"the predictor {predictor.name} knows {len(predictor.compiled().event_offsets) - 1} nodes, and "
+            f"the machine has {nodes}"
+        )
+    arrays = predictor.compiled() if predictor is not None and policy == "reliable" else blank(nodes)
+    if numba_jit.COMPILES:
+        attempts, promised = compiled_event_loop.simulate(work, nodes, faults, POLICIES[policy], arrays)
+    elif policy in plain_event_loop.POLICIES:
+        attempts, promised = plain_event_loop.simulate(work, nodes, policy, history=history), np.empty(0)
+    elif policy == "conservative":
+        attempts, promised = plain_conservative.simulate(work, nodes, history=history)
+    else:
+        attempts = policy_object_event_loop.simulate(
+            work, nodes, Reliable(), history=history, predictor=predictor
+        )
+        promised = np.empty(0)
+    result = measures.outcome(work, attempts)
+    return Simulation(
+        policy, nodes, work, attempts, result, measures.measures(work, attempts, result, nodes), promised
+    )

@@ -1,0 +1,120 @@
+"""Failures of machines: MetaCentrum's records, or a table ``cluster,machine,start,end``."""
+
+from __future__ import annotations
+
+import csv
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.lab.simulators.grid.event_loop import Outages
+from whesl.managers.workflow.compressed import text
+from whesl.model.errors import UsageError
+from whesl.prediction.failures.failure_history import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from whesl.lab.simulators.grid.cluster_files import Cluster
+
+NONE = Outages(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+_HEADER = ["cluster", "machine", "start", "end"]
+_ACCEPTED = (
+    "accepted: lines of start, cluster, duration, machines of it from 0 (separated by tabs, machines by "
+    "blanks; seconds), or a table that begins with cluster,machine,start,end"
+)
+
+
+class Loaded(NamedTuple):
+    """What a reader found.
+
+    Attributes:
+        outages: in the log's seconds; those of one machine that overlap are one.
+        lines: how many lines hold a record, readable or not.
+        malformed: those that could not be read: line, reason.
+    """
+
+    outages: Outages
+    lines: int
+    malformed: tuple[tuple[int, str], ...]
+
+
+def read(path: Path, clusters: Sequence[Cluster], epoch: float, *, strict: bool) -> Loaded:
+    """Read failures of machines.
+
+    Args:
+        path: the file, compressed or not.
+        clusters: that there are.
+        epoch: what is subtracted from each time: the log's time 0, in the seconds of the records.
+        strict: refuse the file when a line cannot be read.
+
+    Raises:
+        UsageError: a record names a cluster or a machine that there is not, or the file is of another format,
+            or a line is malformed and ``strict``.
+    """
+    lines = text(path).splitlines()
+    table = bool(lines) and [word.strip() for word in lines[0].split(",")] == _HEADER
+    first = {}
+    machines = 0
+    for cluster in clusters:
+        first[cluster.name] = machines, cluster.machines
+        machines += cluster.machines
+    rows: list[tuple[int, float, float]] = []
+    malformed: list[tuple[int, str]] = []
+    used = 0
+    for number, line in enumerate(lines[1:] if table else lines, 2 if table else 1):
+        if not line.strip():
+            continue
+        used += 1
+        try:
+            name, indices, start, end = _table(line) if table else _metacentrum(line)
+        except (ValueError, IndexError) as error:
+            malformed.append((number, str(error)))
+            continue
+        if name not in first:
+            raise UsageError(
+                f"{path}:{number}: a failure of cluster {name!r}, which is not there",
+                hint=f"the clusters are {', '.join(first)}",
+            )
+        begin, count = first[name]
+        for index in indices:
+            if not 0 <= index < count:
+                raise UsageError(
+                    f"{path}:{number}: a failure of machine {index} of {name}, which has {count}",
+                    hint=f"its machines are 0 to {count - 1}",
+                )
+            rows.append((begin + index, start - epoch, end - epoch))
+    if malformed and (strict or not rows):
+        line_number, reason = malformed[0]
+        raise UsageError(
+            f"{path}:{line_number}: {reason}; {len(malformed)} of {used} lines cannot be read", hint=_ACCEPTED
+        )
+    return Loaded(outages(machines, rows), used, tuple(malformed))
+
+
+def outages(machines: int, rows: Sequence[tuple[int, float, float]]) -> Outages:
+    """Return outages (machine, start, end) in order; those of one machine that overlap are one."""
+    history = merged(machines, 0.0, 0.0, rows)
+    return Outages(history.node.astype(np.int64), history.start, history.end)
+
+
+def _metacentrum(line: str) -> tuple[str, list[int], float, float]:
+    fields = line.rstrip().split("\t")
+    if len(fields) < 4:
+        raise ValueError(f"{len(fields)} fields")
+    start, duration = float(fields[0]), float(fields[2])
+    if not (math.isfinite(start) and duration >= 0):
+        raise ValueError(f"from {fields[0]} for {fields[2]} seconds")
+    return fields[1], [int(word) for word in fields[3].split()], start, start + duration
+
+
+def _table(line: str) -> tuple[str, list[int], float, float]:
+    fields = [word.strip() for word in next(csv.reader([line]))]
+    if len(fields) != len(_HEADER):
+        raise ValueError(f"{len(fields)} fields")
+    start, end = float(fields[2]), float(fields[3]) if fields[3] else math.inf
+    if not (math.isfinite(start) and end >= start):
+        raise ValueError(f"from {fields[2]} to {fields[3]}")
+    return fields[0], [int(fields[1])], start, end

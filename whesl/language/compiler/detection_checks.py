@@ -1,0 +1,134 @@
+"""Checks of detections: what the kinds need to become records of the specification."""
+
+from __future__ import annotations
+
+from whesl.language.compiler import quantities, syntax
+from whesl.language.compiler.pattern_checks import PatternCheck, Problem, captures
+from whesl.language.compiler.source import Source as Text
+from whesl.language.compiler.symbol_table import Declarations
+from whesl.language.compiler.syntax import Form, PatternText, Word, unquote
+from whesl.language.detections.base import Kind, Pattern, Source
+from whesl.language.detections.kinds import KINDS, Detection
+from whesl.language.diagnostics import Range, Severity
+
+
+def kinds() -> dict[str, type[Kind]]:
+    """Return the kind that each alternative of ``detection`` in the grammar becomes."""
+    return {alternative: kind for kind in KINDS for alternative in kind.alternatives}
+
+
+class DetectionCheck:
+    """Turns the detections of one file into records; what is wrong is among ``findings``."""
+
+    def __init__(self, source: Text, declarations: Declarations) -> None:
+        self._source = source
+        self._declarations = declarations
+        self._patterns = PatternCheck()
+        self._kinds = kinds()
+        self.findings = source.findings
+
+    def detection(self, statement: syntax.Detected) -> Detection | None:
+        """Return a detection's record, or None when it is wrong."""
+        span = self._source.span(statement.start, statement.end)
+        return self._kinds[statement.form.kind].checked(statement.form, self, span)  # type: ignore[return-value]
+
+    def warn(self, code: str, message: str, word: Word, hint: str) -> None:
+        """Add a warning about a word of the detection."""
+        self.findings.add(code, message, word, severity=Severity.WARNING, hint=hint)
+
+    def count(self, form: Form, what: str) -> int:
+        """Return how often: a whole number, 1 where none is given."""
+        return quantities.count(self.findings, form.part("count"), what, 1)
+
+    def within(self, form: Form) -> float | None:
+        """Return the seconds of ``WITHIN``; None when there is none, or it is wrong."""
+        return quantities.seconds(self.findings, form.part("within"), "WITHIN")
+
+    def severity(self, form: Form) -> int | None:
+        """Return a severity; None when there is none, or it is wrong."""
+        return quantities.severity(self.findings, form.part("severity"), 0, None)
+
+    def probability(self, form: Form) -> float | None:
+        """Return the probability of ``CONFIDENCE``: 0 for none given, None for a wrong one."""
+        return quantities.probability(self.findings, form.part("confidence"))
+
+    def fraction(self, form: Form) -> float | None:
+        """Return a percentage as a fraction; None for a wrong one."""
+        word = form.part("percent")
+        return None if word is None else quantities.fraction(self.findings, word)
+
+    def timer(self, form: Form) -> tuple[float, float] | None:
+        """Return ``TIMEOUT`` and ``WARMUP`` in seconds; None for a wrong time-out."""
+        assert form.timer is not None
+        limit = quantities.timeout(self.findings, form.timer.timeout)
+        warmup = quantities.seconds(self.findings, form.timer.warmup, "WARMUP", zero=True)
+        return None if limit is None else (limit, warmup or 0.0)
+
+    def text(self, word: Word, what: str) -> str | None:
+        """Return a text in quotes; None for an empty one, which is a finding about ``what``."""
+        return unquote(word) if self._declarations.not_empty(word, what) else None
+
+    def job_exception(self, word: Word) -> str | None:
+        """Return the type of an exception of the resource manager; None for a wrong one."""
+        return self._declarations.job_exception(word)
+
+    def exception(self, form: Form) -> str:
+        """Return the exception that is named, which has to be declared."""
+        (word,) = form.parts["exceptionName"]
+        self._declarations.exception(word)
+        return word.text
+
+    def source(self, form: Form) -> Source | None:
+        """Return where is looked; None for a file without a name."""
+        source = form.source
+        assert source is not None
+        if source.path is None:
+            return Source(stream=source.stream)
+        path = self.text(source.path, "file")
+        return None if path is None else Source(stream=source.stream, path=path)
+
+    def patterns(self, form: Form) -> tuple[Pattern, ...] | None:
+        """Return all patterns, each of which should be listed once; None when one is wrong."""
+        patterns = [self.pattern(pattern) for pattern in form.patterns]
+        seen: set[tuple[str, bool]] = set()
+        for written, pattern in zip(form.patterns, patterns, strict=True):
+            if pattern is not None and (pattern.text, pattern.regex) in seen:
+                self.findings.add(
+                    "ESL055",
+                    "the pattern is listed twice",
+                    written.text,
+                    severity=Severity.WARNING,
+                    hint="for the same pattern several times, use RECURRING",
+                )
+            if pattern is not None:
+                seen.add((pattern.text, pattern.regex))
+        good = tuple(pattern for pattern in patterns if pattern is not None)
+        return good if len(good) == len(patterns) else None
+
+    def expression(self, word: Word) -> Pattern | None:
+        """Return a regular expression in quotes; None for a wrong one."""
+        return self.pattern(PatternText(word, regex=True))
+
+    def pattern(self, pattern: PatternText) -> Pattern | None:
+        """Return a pattern; None for a wrong one."""
+        text = unquote(pattern.text, regex=pattern.regex)
+        problem = self._patterns.regex(text) if pattern.regex else self._patterns.literal(text)
+        if problem is not None:
+            self._report(problem, pattern)
+            if problem.severity is Severity.ERROR:
+                return None
+        return Pattern(text=text, regex=pattern.regex, captures=captures(text) if pattern.regex else ())
+
+    def _report(self, problem: Problem, pattern: PatternText) -> None:
+        word = pattern.text
+        start, end = word.start, word.end
+        if problem.part is not None:
+            start, last = (
+                syntax.offset(word, index, regex=pattern.regex)
+                for index in (problem.part[0], problem.part[1] - 1)
+            )
+            # A quote of the pattern is two characters of the text.
+            end = last + (2 if self._source.text.startswith('\\"', last) else 1)
+        self.findings.add(
+            problem.code, problem.message, Range(start, end), hint=problem.hint, severity=problem.severity
+        )

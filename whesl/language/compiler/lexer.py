@@ -1,0 +1,313 @@
+"""From text to tokens, one statement at a time, at a speed that the check of a large file needs.
+
+The words are those of the grammar: its generated automaton decides. What stands here is the walk over it. The
+runtime's own walk consumes each character by several calls and finds the end of each token by a search of
+the automaton that it does not remember; the walk here remembers every step it has seen, dead ends too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from antlr4 import InputStream, Token
+from antlr4.dfa.DFA import DFA
+from antlr4.dfa.DFAState import DFAState
+from antlr4.tree.Tree import TerminalNode
+
+from whesl.language._generated.ESLLexer import ESLLexer
+from whesl.language.compiler.source import Part, Source
+
+MAX_DEPTH = 100
+
+_SKIP = -3
+_DEAD = -1
+# All characters outside ASCII mean the same to the grammar, so that one step stands for all of them.
+_OTHER = "\x80"
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+STATEMENT = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*(?:DECLARE|EXCEPTION|INCLUDE)(?![A-Za-z0-9_-])")
+_LINE_END = re.compile(r"[\r\n]|\Z")
+_BRACES = re.compile(r'"(?:[^"\\\r\n]|\\[^\r\n])*"|[{}\[\]"]')
+UNUSUAL = "names with unusual characters stand in double quotes"
+_HINTS = {
+    "\\": "a backslash stands at the end of a line, with nothing but blanks behind it",
+    "'": 'a text stands in double quotes: "text"',
+    "\N{LEFT DOUBLE QUOTATION MARK}": 'use straight quotes: "text"',
+    "\N{RIGHT DOUBLE QUOTATION MARK}": 'use straight quotes: "text"',
+    "}": "no '{' is open here",
+    "=": "values follow their word after a blank",
+    ";": "a statement ends with its line",
+}
+
+
+# The runtime has no type information.
+class Lexeme(TerminalNode):  # type: ignore[misc]
+    """A token in the form that the parser's runtime reads; ``start`` and ``end`` are offsets.
+
+    It is its own leaf in the parse tree, which saves making one for every token.
+    """
+
+    __slots__ = ("channel", "column", "end", "line", "start", "stop", "text", "tokenIndex", "type")
+
+    def __init__(self, kind: int, text: str, start: int, index: int) -> None:
+        self.type = kind
+        self.text = text
+        self.start = start
+        self.end = start + len(text)
+        self.stop = self.end - 1
+        self.tokenIndex = index
+        self.channel = 0
+        self.line = self.column = 0  # the source tells them from the offset
+
+    @property
+    def symbol(self) -> Lexeme:
+        """The token of this leaf."""
+        return self
+
+    def getText(self) -> str:  # noqa: N802 - the runtime's name
+        """Return the token's text."""
+        return self.text
+
+
+class Problem(NamedTuple):
+    """What is wrong with characters that are no token: a code of ``diagnostics.CODES``, and where."""
+
+    code: str
+    message: str
+    start: int
+    end: int
+    hint: str
+
+
+class Invalid(Lexeme):
+    """Characters that are no token, and why. No statement can have them, so the parser comes to each."""
+
+    __slots__ = ("problem",)
+
+    def __init__(self, text: str, start: int, index: int, problem: Problem) -> None:
+        super().__init__(ESLLexer.INVALID, text, start, index)
+        self.problem = problem
+
+
+class LexemeStream:
+    """The tokens of one statement, as the parser's runtime wants to read them."""
+
+    def __init__(self, lexemes: list[Lexeme]) -> None:
+        self.lexemes = lexemes
+        self.index = 0
+        self.tokenSource = None
+
+    # The names below are the runtime's.
+    def LT(self, k: int) -> Lexeme | None:  # noqa: N802
+        """Return the token ``k`` ahead (1: the next) or behind (-1: the last)."""
+        if k == 1:
+            return self.lexemes[self.index]
+        if k < 0:
+            return self.lexemes[self.index + k] if self.index + k >= 0 else None
+        last = len(self.lexemes) - 1
+        return self.lexemes[min(self.index + k - 1, last)]
+
+    def LA(self, k: int) -> int:  # noqa: N802
+        """Return the type of the token ``k`` ahead."""
+        try:
+            return self.lexemes[self.index + k - 1].type
+        except IndexError:
+            return int(Token.EOF)
+
+    def consume(self) -> None:
+        """Go to the next token; the end stays."""
+        if self.index < len(self.lexemes) - 1:
+            self.index += 1
+
+    def seek(self, index: int) -> None:
+        """Go to a token."""
+        self.index = index
+
+    def mark(self) -> int:
+        """Nothing to do: all tokens stay."""
+        return 0
+
+    def release(self, marker: int) -> None:
+        """Nothing to do: all tokens stay."""
+
+    def get(self, index: int) -> Lexeme:
+        """Return a token by its index."""
+        return self.lexemes[index]
+
+    @property
+    def size(self) -> int:
+        """How many tokens there are, with the end."""
+        return len(self.lexemes)
+
+
+class Automaton:
+    """The generated lexer's automaton, with every step remembered."""
+
+    def __init__(self) -> None:
+        self._empty = InputStream("")
+        lexer = ESLLexer(self._empty)
+        self._simulator = lexer._interp
+        atn = lexer.atn
+        self._simulator.decisionToDFA = [DFA(atn.decisionToState[0], 0)]
+        closure = self._simulator.computeStartState(self._empty, atn.modeToStartState[0])
+        self._states: list[DFAState] = []
+        self._numbers: dict[int, int] = {}
+        self.moves: list[dict[str, int]] = []
+        self.kinds: list[int] = []  # the token that ends in a state; 0: none
+        self._number(self._simulator.addDFAState(closure))
+
+    def _number(self, state: DFAState) -> int:
+        number = self._numbers.get(state.stateNumber)
+        if number is None:
+            number = self._numbers[state.stateNumber] = len(self._states)
+            self._states.append(state)
+            self.moves.append({})
+            skipped = state.lexerActionExecutor is not None  # the grammar's only action is skip
+            self.kinds.append((_SKIP if skipped else state.prediction) if state.isAcceptState else 0)
+        return number
+
+    def step(self, state: int, character: str) -> int:
+        """Return the state that follows, and remember it."""
+        target = self._simulator.computeTargetState(self._empty, self._states[state], ord(character))
+        number = _DEAD if target is self._simulator.ERROR else self._number(target)
+        self.moves[state][character] = number
+        return number
+
+    def longest(self, text: str, start: int, end: int) -> tuple[int, int]:
+        """Return kind and end of the longest token at ``start``; every character is at least INVALID."""
+        moves, kinds = self.moves, self.kinds
+        state, at, kind, accepted = 0, start, 0, start
+        while at < end:
+            character = text[at]
+            following = moves[state].get(character)
+            if following is None:
+                following = self.step(state, character)
+            if following == _DEAD:
+                break
+            state = following
+            at += 1
+            if kinds[state]:
+                kind, accepted = kinds[state], at
+        return kind, accepted
+
+
+@lru_cache(maxsize=1)
+def automaton() -> Automaton:
+    """Return the one automaton of the process."""
+    return Automaton()
+
+
+def statements(source: Source, part: Part | None = None) -> Iterator[list[Lexeme]]:
+    """Yield the tokens of each statement, with an end token; what is no token is ``Invalid``.
+
+    A line that begins with DECLARE, EXCEPTION or INCLUDE begins a statement, unless the line before is
+    continued; so a bracket that is never closed costs one statement and not the rest of the file.
+
+    Args:
+        source: the text.
+        part: the file of it that is read; left out, the first.
+    """
+    text = source.text
+    part = part or source.parts[0]
+    first, last = part.start, part.end
+    bounds = [
+        first,
+        *(m.start() for m in STATEMENT.finditer(text, first, last) if not _continued(text, m.start())),
+        last,
+    ]
+    plain = text if text.isascii() else _NOT_ASCII.sub(_OTHER, text)
+    for start, end in itertools.pairwise(bounds):
+        if start < end:
+            lexemes = _tokens(source.text, plain, start, end)
+            if len(lexemes) > 1:
+                yield lexemes
+
+
+def _continued(text: str, line_start: int) -> bool:
+    """Whether the line before ``line_start`` ends in a backslash that is not part of a comment line."""
+    end = line_start
+    if text[end - 1 : end] == "\n":
+        end -= 1
+    if text[end - 1 : end] == "\r":
+        end -= 1
+    before = text[max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1 : end].strip(" \t\f")
+    return before.endswith("\\") and not before.startswith("#")
+
+
+def _tokens(text: str, plain: str, start: int, end: int) -> list[Lexeme]:
+    longest = automaton().longest
+    found: list[Lexeme] = []
+    at = last = start
+    while at < end:
+        kind, stop = 0, at
+        problem = _unbalanced(text, at, end) if plain[at] == "{" else None
+        if problem is None:
+            kind, stop = longest(plain, at, end)
+        if kind == ESLLexer.PAIR and all(lexeme.type != ESLLexer.CAUSE for lexeme in found):
+            # Only a class of causes is written so; a job's name with a slash is told to be put in quotes.
+            kind, stop = longest(plain, at, plain.index("/", at))
+        if kind == _SKIP:
+            at = stop
+            continue
+        if kind in (0, ESLLexer.INVALID):
+            problem, stop = (problem, end) if problem is not None else _invalid(text, at, end)
+            found.append(Invalid(text[at:stop], at, len(found), problem))
+        else:
+            found.append(Lexeme(kind, text[at:stop], at, len(found)))
+        if kind != ESLLexer.NEWLINE:
+            last = stop
+        at = stop
+    found.append(Lexeme(int(Token.EOF), "", last, len(found)))
+    return found
+
+
+def _invalid(text: str, start: int, end: int) -> tuple[Problem, int]:
+    """Return why no token begins here, and where to go on."""
+    character = text[start]
+    if character == '"':
+        line_end = min(_line_end(text, start), end)
+        return _unclosed(start, line_end), line_end
+    stop = start + 1
+    while stop < end and text[stop] == character:
+        stop += 1
+    shown = character if character.isprintable() else f"U+{ord(character):04X}"
+    hint = _HINTS.get(character, UNUSUAL)
+    return Problem("ESL004", f"the character {shown} has no meaning here", start, stop, hint), stop
+
+
+def _unclosed(start: int, line_end: int) -> Problem:
+    hint = 'put " at its end; inside a text a quote is written \\" and a backslash \\\\'
+    return Problem("ESL005", "the text is not closed on its line", start, line_end, hint)
+
+
+def _line_end(text: str, start: int) -> int:
+    match = _LINE_END.search(text, start)
+    assert match is not None  # \Z is always found
+    return match.start()
+
+
+def _unbalanced(text: str, start: int, end: int) -> Problem | None:
+    """Return why the object at ``start`` is none: it is not closed, or too deep.
+
+    It is looked at before the automaton reads it, whose states grow with the depth.
+    """
+    depth = 0
+    for match in _BRACES.finditer(text, start, end):
+        bracket = match.group()
+        if bracket in "{[":
+            depth += 1
+            if depth > MAX_DEPTH:
+                message = f"the arguments are nested more than {MAX_DEPTH} deep"
+                hint = "is a bracket or brace not closed?"
+                return Problem("ESL003", message, match.start(), match.end(), hint)
+        elif bracket in "}]":
+            depth -= 1
+            if depth <= 0:
+                return None
+        elif bracket == '"':
+            return _unclosed(match.start(), min(_line_end(text, match.start()), end))
+    message = "the '{' is not closed in its statement"
+    return Problem("ESL006", message, start, start + 1, "put } at the object's end")

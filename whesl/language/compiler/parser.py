@@ -1,0 +1,444 @@
+"""From text to statements: every statement is parsed by itself, so that all errors of a file are found."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from antlr4 import Token
+from antlr4.atn.PredictionMode import PredictionMode
+from antlr4.error.Errors import ParseCancellationException
+from antlr4.error.ErrorStrategy import BailErrorStrategy
+
+from whesl.language._generated.ESLParser import ESLParser
+from whesl.language.compiler.lexer import UNUSUAL, Invalid, Lexeme, LexemeStream, Problem, statements
+from whesl.language.compiler.source import Part, Source
+from whesl.language.compiler.statement_builder import StatementVisitor
+from whesl.language.compiler.statement_repair import (
+    BEGINNINGS,
+    Repair,
+    accepts,
+    after_known,
+    reordered,
+    repair,
+)
+from whesl.language.compiler.syntax import Declared, Recovered, Statement
+from whesl.language.compiler.syntax_error_hints import form, habit, seconds
+from whesl.language.compiler.syntax_expectations import expected
+from whesl.language.diagnostics import MAX_SUGGESTIONS, Range
+from whesl.language.spec import Entity, Level, Operation, ResourceKind
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+OPERATIONS = frozenset(operation.value for operation in Operation)
+LEVELS = frozenset(level.value for level in Level)
+ENTITIES = frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"})
+_DECLARED: dict[int, type[Enum]] = {
+    ESLParser.ENTITY: Entity,
+    ESLParser.EXCEPTION_TYPE: Level,
+    ESLParser.RESOURCE: ResourceKind,
+}
+_HANDLED = (ESLParser.DETECTION, ESLParser.RECOVERY)
+# The first two words of all statements.
+_HEADS = (
+    "DECLARE",
+    "EXCEPTION",
+    "INCLUDE",
+    "ENTITY",
+    "EXCEPTION_TYPE",
+    "RESOURCE",
+    "COUPLED",
+    "DETECTION",
+    "RECOVERY",
+)
+_LONGEST_KEYWORD = 18
+_MAX_SHOWN = 40
+_CONTINUE = "a statement ends with its line; if it goes on in the next one, put a backslash at the line's end"
+
+
+@dataclass
+class Parsed:
+    """The statements of a file, and what may be in those that could not be understood.
+
+    A name in a broken declaration may well be declared there, and one in a broken detection or recovery
+    handled there, so nothing is said about its absence. ``unsure``: kinds of which a declaration is broken.
+    ``unnamed``: how many broken declarations have lost the name of their exception. ``detections`` and
+    ``recoveries``: what stands for the exception in those that are broken. ``incomplete``: a file was not
+    included, so that any name may be declared in it. ``included``: what else was read, by real path, with
+    the digest of its bytes.
+    """
+
+    statements: list[Statement] = field(default_factory=list)
+    broken_declarations: set[str] = field(default_factory=set)
+    broken_handling: set[str] = field(default_factory=set)
+    unsure: set[type[Enum]] = field(default_factory=set)
+    unnamed: int = 0
+    detections: list[str] = field(default_factory=list)
+    recoveries: list[str] = field(default_factory=list)
+    incomplete: bool = False
+    included: dict[str, str] = field(default_factory=dict)
+
+    def extend(self, other: Parsed) -> None:
+        """Take in what another file says."""
+        self.statements += other.statements
+        self.broken_declarations |= other.broken_declarations
+        self.broken_handling |= other.broken_handling
+        self.unsure |= other.unsure
+        self.unnamed += other.unnamed
+        self.detections += other.detections
+        self.recoveries += other.recoveries
+        self.incomplete = self.incomplete or other.incomplete
+
+    def doubt(self, words: list[Lexeme], text: str) -> None:
+        """Take in what a broken statement may have said.
+
+        Args:
+            words: its tokens.
+            text: all of it, with what is no token.
+        """
+        names = set(_NAME.findall(text))
+        head = [word.type for word in words[:3]]
+        self.incomplete = self.incomplete or head[0] == ESLParser.INCLUDE
+        declaring = (
+            head[0] == ESLParser.DECLARE and head[1:2] and head[1] in (ESLParser.EXCEPTION, *_DECLARED)
+        )
+        handling = head[0] == ESLParser.EXCEPTION and head[1:2] and head[1] in _HANDLED
+        if not declaring:
+            self.broken_handling |= names
+        if ESLParser.DETECTION in head:
+            self.detections.append(_name(words, 2))
+        elif ESLParser.RECOVERY in head:
+            self.recoveries.append(_name(words, 3))
+        if handling:
+            return
+        self.broken_declarations |= names
+        kind = next((_DECLARED[each] for each in head if each in _DECLARED), None)
+        if kind is not None:
+            self.unsure.add(kind)
+        elif ESLParser.EXCEPTION in head[1:] and _name(words, 2) in ("", *LEVELS):
+            self.unnamed += 1
+
+
+def _name(words: list[Lexeme], number: int) -> str:
+    """Return the word at a place, or an empty string if none stands there."""
+    text = words[number].text if number < len(words) else ""
+    return text if _NAME.fullmatch(text) else ""
+
+
+# The runtime has no type information.
+class _GiveUp(BailErrorStrategy):  # type: ignore[misc]
+    """Leaves the statement at its first error; the words for it are made afterwards."""
+
+    def reportError(self, recognizer: Any, e: Any) -> None:  # noqa: N802 - the runtime's name
+        """Say nothing."""
+
+
+class _Parser(ESLParser):  # type: ignore[misc]
+    """The generated parser, with the two methods that every token goes through cut to what is used here."""
+
+    def match(self, ttype: int) -> Any:
+        """Take a token of a kind."""
+        if self._input.LA(1) == ttype:
+            return self.consume()
+        return self._errHandler.recoverInline(self)
+
+    def consume(self) -> Any:
+        """Take the next token into the tree."""
+        lexeme = self._input.LT(1)
+        self._input.consume()
+        self._ctx.addChild(lexeme)
+        return lexeme
+
+
+def parse(source: Source, part: Part | None = None) -> Parsed:
+    """Parse all statements of one file of a text; what is wrong is among the source's findings.
+
+    Args:
+        source: the text.
+        part: the file of it that is read; left out, the first. What it includes is not followed.
+    """
+    reader = _Reader(source)
+    for lexemes in statements(source, part):
+        reader.read(lexemes)
+    return reader.parsed
+
+
+class _Reader:
+    """Reads the statements of one file, each by itself.
+
+    A broken one is one finding. Where one change of its words makes it whole, it is named, and the statement
+    is taken as it was meant, so that nothing false is said of the others.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.parsed = Parsed()
+        self._source = source
+        self._visitor = StatementVisitor(source)
+        self._parser = _Parser(None)
+        self._parser.removeErrorListeners()
+        self._parser._errHandler = _GiveUp()
+        # The grammar has no choice that needs more; a test holds it to that.
+        self._parser._interp.predictionMode = PredictionMode.SLL
+        self._repairs = 0
+
+    def read(self, lexemes: list[Lexeme]) -> None:
+        """Take in the lines up to the next that begins a statement for certain."""
+        stream = LexemeStream(lexemes)
+        self._parser.setTokenStream(stream)
+        above: list[Lexeme] = []  # the statement before, if it was understood
+        while _skip_empty_lines(stream):
+            first = stream.index
+            try:
+                tree = self._parser.line()
+            except ParseCancellationException as cancelled:
+                # The runtime wraps the error that it gave up at.
+                stream.seek(self._broken(lexemes, first, cancelled.args[0].offendingToken, above))
+                self._parser.setTokenStream(stream)
+                above = []
+            else:
+                above = _trimmed(lexemes[first : stream.index])
+                self._take(self._visitor.visitLine(tree), above)
+
+    def _take(self, statement: Statement, words: list[Lexeme]) -> None:
+        """Keep a statement; one with words of others in its places may have them in the wrong order."""
+        if isinstance(statement, Declared | Recovered) and not _plausible(statement):
+            better = self._mended(lambda: reordered(words))
+            if better is not None:
+                _say_order(self._source, better)
+                statement = self._statement(better.words) or statement
+        self.parsed.statements.append(statement)
+
+    def _statement(self, words: list[Lexeme]) -> Statement | None:
+        """Return what words say together; findings about them are left to the words as they stand."""
+        end = Lexeme(int(Token.EOF), "", words[-1].end, len(words))
+        self._parser.setTokenStream(LexemeStream([*words, end]))
+        try:
+            return self._visitor.visitLine(self._parser.line())
+        except ParseCancellationException:
+            return None
+
+    def _mended(self, change: Callable[[], Repair | None]) -> Repair | None:
+        """Look for a change, so often in a file: each search costs."""
+        if self._repairs >= MAX_SUGGESTIONS or self._source.findings.full:
+            return None
+        self._repairs += 1
+        return change()
+
+    def _broken(self, lexemes: list[Lexeme], first: int, offending: Lexeme, above: list[Lexeme]) -> int:
+        """Say what is wrong with a statement; return the token that the next one begins with."""
+        at = max(offending.tokenIndex, first)
+        end = _statement_end(lexemes, first, at)
+        words = lexemes[first:end]
+        # What is wrong is the word that is no entity, type or the like, not the one behind it.
+        known = after_known(words[: at - first])
+        if known < at - first and not isinstance(offending, Invalid):
+            at = first + known
+            offending = lexemes[at]
+        if at == first and above and accepts([*above, *words]):
+            _explain(self._source, lexemes, first, offending, None)
+            joined = self._statement([*above, *words])
+            if joined is not None:
+                self.parsed.statements[-1] = joined
+            return end
+        if at > first and lexemes[at + 1 : at + 2] and lexemes[at + 1].type == ESLParser.NEWLINE:
+            # The end of the line stands one word too late.
+            further = _statement_end(lexemes, at + 2, at + 2)
+            if accepts(lexemes[first:at]) and accepts([lexemes[at], *lexemes[at + 2 : further]]):
+                _explain(self._source, lexemes, first, offending, None)
+                self._keep(lexemes[first:at])
+                self._keep([lexemes[at], *lexemes[at + 2 : further]])
+                return further
+        if at > first and _begins_for_certain(lexemes, at) and accepts(lexemes[first:at]):
+            _explain(self._source, lexemes, first, offending, None)
+            self._keep(lexemes[first:at])
+            return at
+        if offending.type == ESLParser.NEWLINE and lexemes[first].type in BEGINNINGS:
+            following = _skipped(lexemes, end)
+            further = _statement_end(lexemes, following, following)
+            if accepts([*words, *lexemes[following:further]]):
+                _explain(self._source, lexemes, first, offending, None)
+                self._keep([*words, *lexemes[following:further]])
+                return further
+        change = self._mended(lambda: repair(self._source.text, words, at - first)) if words else None
+        _explain(self._source, lexemes, first, offending, change)
+        begun = lexemes[first].type in BEGINNINGS or isinstance(lexemes[first], Invalid)
+        while begun and end < len(lexemes) - 1:
+            following = _skipped(lexemes, end)
+            if _begins(lexemes[following]):
+                break
+            end = _statement_end(lexemes, following, following)
+        written = lexemes[first:end] or [offending]
+        if change is not None and change.complete:
+            self._source.findings.leave(written[0].start, written[-1].end)
+            self._keep(change.words)
+        else:
+            self.parsed.doubt(written, self._source.text[written[0].start : written[-1].end])
+        return end
+
+    def _keep(self, words: list[Lexeme]) -> None:
+        statement = self._statement(words)
+        if statement is not None:
+            self.parsed.statements.append(statement)
+
+
+def _plausible(statement: Declared | Recovered) -> bool:
+    if isinstance(statement, Declared):
+        return statement.level.text in LEVELS
+    return statement.entity.text in ENTITIES and statement.resource.text not in OPERATIONS
+
+
+def _begins(word: Lexeme) -> bool:
+    """Whether a word begins a statement, or was meant to."""
+    return word.type in (*BEGINNINGS, Token.EOF) or (
+        4 <= len(word.text) <= _LONGEST_KEYWORD
+        and bool(difflib.get_close_matches(word.text.upper(), _HEADS, n=1, cutoff=0.75))
+    )
+
+
+def _begins_for_certain(lexemes: list[Lexeme], at: int) -> bool:
+    """Whether the word at a place and the next one begin a statement."""
+    first, second = lexemes[at].type, lexemes[at + 1].type if at + 1 < len(lexemes) else Token.EOF
+    if first == ESLParser.DECLARE:
+        return second in (ESLParser.EXCEPTION, *_DECLARED)
+    return second in _HANDLED if first == ESLParser.EXCEPTION else first == ESLParser.INCLUDE
+
+
+def _skip_empty_lines(stream: LexemeStream) -> bool:
+    """Go to the next line with a token on it; False at the end."""
+    while stream.LA(1) == ESLParser.NEWLINE:
+        stream.consume()
+    return stream.LA(1) != int(Token.EOF)
+
+
+def _skipped(lexemes: list[Lexeme], index: int) -> int:
+    while lexemes[index].type == ESLParser.NEWLINE:
+        index += 1
+    return index
+
+
+def _trimmed(words: list[Lexeme]) -> list[Lexeme]:
+    """Return words without the ends of lines behind them."""
+    end = len(words)
+    while end and words[end - 1].type in (ESLParser.NEWLINE, Token.EOF):
+        end -= 1
+    return words[:end]
+
+
+def _statement_end(lexemes: list[Lexeme], first: int, at: int) -> int:
+    """Return where the line of a broken statement ends; one within brackets does not count."""
+    depth = 0
+    for index in range(first, len(lexemes) - 1):
+        kind = lexemes[index].type
+        depth = max(0, depth + (kind == ESLParser.OPEN) - (kind == ESLParser.CLOSE))
+        if kind == ESLParser.NEWLINE and index >= at and not depth:
+            return index
+    return len(lexemes) - 1
+
+
+def _say_order(source: Source, change: Repair) -> None:
+    start, end = change.about
+    source.findings.add(
+        "ESL009", "the words are in the wrong order", Range(start.start, end.end), hint=change.hint
+    )
+
+
+def _explain(
+    source: Source, lexemes: list[Lexeme], first: int, offending: Lexeme, change: Repair | None
+) -> None:
+    """Record a syntax error in words."""
+    findings = source.findings
+    if findings.full:
+        findings.add("ESL010", "unexpected word", offending)
+        return
+    if change is not None and change.reordered:
+        _say_order(source, change)
+        return
+    at = offending.tokenIndex
+    written, wanted = lexemes[first:at], expected([lexeme.type for lexeme in lexemes[first:at]])
+    before = written[-1] if written else None
+    if offending.type in (ESLParser.NEWLINE, Token.EOF):
+        _explain_end(source, written, offending, wanted, change)
+        return
+    code, start, end = "ESL010" if written else "ESL011", offending.start, offending.end
+    hint = habit(source.text, start)
+    if before is not None and before.type == ESLParser.NUMBER:
+        value, stop = seconds(source.text, before)
+        if stop > before.end:
+            start, end = before.start, stop
+            hint = "times are seconds, written without a unit" + (f": {value}" if value else "")
+    if change is not None and change.quoted:
+        start, end = change.about[0].start, change.about[1].end
+    if isinstance(offending, Invalid) and start == offending.start and (change is None or not change.quoted):
+        problem = offending.problem
+        hint = hint or _invalid_hint(problem, written)
+        findings.add(problem.code, problem.message, problem, hint=hint)
+        return
+    # Only words that are written as they stand in the list can be what was meant.
+    fixed = [word for word in wanted if word.isidentifier()] if len(offending.text) > 2 else []
+    hint = hint or findings.nearest(offending.text, fixed) or (change.hint if change is not None else "")
+    # Arguments in braces may go over several lines; the message stays on one.
+    said = " ".join(source.text[start:end].replace("\r", "").replace("\\\n", " ").split())
+    shown = said if len(said) <= _MAX_SHOWN else said[:_MAX_SHOWN] + "..."
+    if code == "ESL011":
+        message = f"no statement begins with {shown}"
+        hint = hint or "if the line belongs to the statement above, that one's line ends in a backslash"
+    elif change is not None and change.quoted:
+        code = offending.problem.code if isinstance(offending, Invalid) else code
+        message = f"{shown} is not in double quotes"
+    else:
+        message = f"unexpected {shown}"
+        hint = hint or _hint(offending, wanted) or form(lexemes[first : at + 1])
+    findings.add(code, message, Range(start, end), hint=hint, expected=wanted)
+
+
+def _invalid_hint(problem: Problem, written: Sequence[Lexeme]) -> str:
+    """Return what is said of characters that are no token: of one apart from names, the statement's form."""
+    beside = bool(written) and written[-1].end == problem.start
+    return problem.hint if problem.hint != UNUSUAL or beside else form(written) or problem.hint
+
+
+def _explain_end(
+    source: Source,
+    written: list[Lexeme],
+    offending: Lexeme,
+    wanted: tuple[str, ...],
+    change: Repair | None,
+) -> None:
+    """Record that a statement ends too early."""
+    opened = [lexeme for lexeme in written if lexeme.type == ESLParser.OPEN]
+    closed = [lexeme for lexeme in written if lexeme.type == ESLParser.CLOSE]
+    if len(opened) > len(closed):
+        bracket = opened[-1]
+        source.findings.add(
+            "ESL006",
+            "the '[' is not closed in its statement",
+            bracket,
+            hint="put ] at the list's end",
+            expected=wanted,
+        )
+        return
+    last = written[-1] if written else offending
+    hint = habit(source.text, last.start) or (change.hint if change is not None else "")
+    source.findings.add(
+        "ESL010",
+        "the statement ends too early",
+        Range(last.end, last.end + 1),
+        hint=hint or _CONTINUE,
+        expected=wanted,
+    )
+
+
+def _hint(offending: Lexeme, wanted: tuple[str, ...]) -> str:
+    """Return what a common slip calls for."""
+    if offending.type == ESLParser.STRING and "','" in wanted:
+        return "put a comma between two entries"
+    if offending.type == ESLParser.IDENTIFIER and any("in double quotes" in word for word in wanted):
+        return f'put the text in double quotes: "{offending.text[:_MAX_SHOWN]}"'
+    if offending.type in (ESLParser.DECLARE, ESLParser.EXCEPTION):
+        return "each statement begins on a line of its own"
+    if offending.type == ESLParser.COMMA:
+        return "no comma stands here"
+    return ""

@@ -1,0 +1,113 @@
+"""Numbers of a specification: counts, seconds, percentages, each with its bounds."""
+
+from __future__ import annotations
+
+from whesl.language.compiler.syntax import Word
+from whesl.language.diagnostics import Findings, Severity
+
+MAX_COUNT = 2**31 - 1
+MAX_SEVERITY = 7  # Flux RFC 21
+MAX_SECONDS = 1e9  # about thirty years
+# Detection looks at its timers about this often; a shorter one would only raise false alarms.
+FLOOR_SECONDS = 1.0
+
+
+def count(findings: Findings, word: Word | None, what: str, default: int) -> int:
+    """Return a whole number of at least one; ``default`` when none is given or it is wrong."""
+    if word is None:
+        return default
+    value = _value(word)
+    if value < 1 or not value.is_integer():
+        findings.add("ESL062", f"{what} takes a whole number of at least 1, not {_shown(word)}", word)
+        return default
+    if value > MAX_COUNT:
+        _out_of_range(findings, word, f"the most is {MAX_COUNT}")
+        return default
+    return int(value)
+
+
+def seconds(findings: Findings, word: Word | None, what: str, *, zero: bool = False) -> float | None:
+    """Return a time above zero (or zero, if allowed); None when none is given or it is wrong."""
+    if word is None:
+        return None
+    value = _value(word)
+    if value < 0 or (value == 0 and not zero):
+        least = "of zero or more" if zero else "above zero"
+        findings.add("ESL060", f"{what} takes a number of seconds {least}, not {_shown(word)}", word)
+        return None
+    if value > MAX_SECONDS:
+        _out_of_range(findings, word, f"the most is {MAX_SECONDS:.0f} seconds")
+        return None
+    return value
+
+
+def timeout(findings: Findings, word: Word) -> float | None:
+    """Return the limit of a timer, with a warning when it is below what detection can keep."""
+    value = seconds(findings, word, "TIMEOUT")
+    if value is not None and value < FLOOR_SECONDS:
+        findings.add(
+            "ESL061",
+            f"a TIMEOUT below {FLOOR_SECONDS:.0f} s is kept as {FLOOR_SECONDS:.0f} s",
+            word,
+            severity=Severity.WARNING,
+            hint="times are seconds",
+        )
+    return value
+
+
+def fraction(findings: Findings, word: Word) -> float | None:
+    """Return a percentage as a fraction between 0 and 1, both excluded."""
+    value = _value(word)
+    if not 0 < value < 100:
+        findings.add(
+            "ESL063",
+            f"ABOVE takes a percentage between 0 and 100, not {_shown(word)}",
+            word,
+            hint="nothing is above 100%, and nearly everything above 0%",
+        )
+        return None
+    return value / 100
+
+
+def probability(findings: Findings, word: Word | None) -> float | None:
+    """Return a probability above 0 and up to 1; 0 for none given, None for a wrong one."""
+    if word is None:
+        return 0.0
+    value = _value(word)
+    if 0 < value <= 1:
+        return value
+    findings.add(
+        "ESL068",
+        f"CONFIDENCE takes a probability above 0 and up to 1, not {_shown(word)}",
+        word,
+        hint=f"did you mean {value / 100:g}?" if 1 < value <= 100 else "1 is certain",
+    )
+    return None
+
+
+def severity(findings: Findings, word: Word | None, least: int, default: int | None) -> int | None:
+    """Return the severity of an exception of the resource manager's, ``least`` to 7; ``default`` for none."""
+    if word is None:
+        return default
+    value = _value(word)
+    if value.is_integer() and least <= value <= MAX_SEVERITY:
+        return int(value)
+    findings.add(
+        "ESL066",
+        f"SEVERITY takes a whole number from {least} to {MAX_SEVERITY} here, not {_shown(word)}",
+        word,
+        hint="an exception of severity 0 ends the job" if value == 0 else "0 is the most severe",
+    )
+    return None
+
+
+def _value(word: Word) -> float:
+    return float(word.text)
+
+
+def _out_of_range(findings: Findings, word: Word, most: str) -> None:
+    findings.add("ESL016", f"the number {_shown(word)} is out of range", word, hint=most)
+
+
+def _shown(word: Word) -> str:
+    return word.text if len(word.text) <= 24 else f"{word.text[:24]}..."

@@ -1,0 +1,288 @@
+"""What a broken statement was meant to be, where one change of its words makes it whole.
+
+Tried are, in this order: words in quotes, another order, one word more, one word less. Where several words
+would do, none is named: the list of what was expected says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from whesl.language._generated.ESLParser import ESLParser
+from whesl.language.compiler.lexer import Invalid, Lexeme
+from whesl.language.compiler.syntax_expectations import KEYWORD, automaton, keyword
+from whesl.language.wording import one_of
+
+MAX_WORDS = 80  # of a statement that is looked at
+_MAX_PARTS = 24  # that are brought into order
+_MAX_STEPS = 4000
+_MAX_SHOWN = 100
+_BEFORE = 3  # words before the one that cannot stand there, in which the mistake may be
+BEGINNINGS = (ESLParser.DECLARE, ESLParser.EXCEPTION, ESLParser.INCLUDE)
+_QUOTES = "\"'\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
+_TIGHT_BEFORE = frozenset({ESLParser.COMMA, ESLParser.CLOSE, ESLParser.DOT, ESLParser.PERCENT})
+_TIGHT_AFTER = frozenset({ESLParser.OPEN, ESLParser.DOT})
+# What may have been left out and can be named: punctuation and the words that only join others.
+_JOINING = (
+    *(ESLParser.COMMA, ESLParser.OPEN, ESLParser.CLOSE, ESLParser.DOT, ESLParser.PERCENT),
+    *(ESLParser.DECLARE, ESLParser.EXCEPTION, ESLParser.ENTITY, ESLParser.EXCEPTION_TYPE),
+    *(ESLParser.RESOURCE, ESLParser.DETECTION, ESLParser.RECOVERY, ESLParser.STEP, ESLParser.JOB),
+    *(ESLParser.HANDLER, ESLParser.CODE, ESLParser.SIGNAL, ESLParser.ABOVE, ESLParser.TIMES),
+    *(ESLParser.LOG, ESLParser.TIMEOUT, ESLParser.WITHIN, ESLParser.EXIT, ESLParser.NODE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A change: the words of the whole statement, what to tell the user, and the words it is about.
+
+    ``complete``: no word is lost by it, so that the statement can be taken as it is then.
+    """
+
+    words: list[Lexeme]
+    hint: str
+    about: tuple[Lexeme, Lexeme]
+    complete: bool = True
+    reordered: bool = False
+    quoted: bool = False
+
+
+def repair(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
+    """Return the one change that makes a statement whole, or None.
+
+    Args:
+        text: what the words stand in.
+        words: the statement's words, without the end of its line.
+        at: the number of the word that cannot stand there; that of the last and one if more had to follow.
+    """
+    if len(words) > MAX_WORDS:
+        return None
+    return (
+        _quoted(text, words, at)
+        or reordered(words)
+        or _inserted(words, at)
+        or _bracketed(words, at)
+        or _left_out(words, at)
+    )
+
+
+def reordered(words: Sequence[Lexeme]) -> Repair | None:
+    """Return the statement with its words in an order that is right, or None."""
+    parts = _parts(words)
+    if len(parts) > _MAX_PARTS or any(isinstance(word, Invalid) for word in words):
+        return None
+    order = _order(parts)
+    if order is None or order == list(range(len(parts))):
+        return None
+    moved = [number for number, part in enumerate(order) if number != part]
+    about = (parts[moved[0]][0], parts[moved[-1]][-1])
+    found = [word for number in order for word in parts[number]]
+    return Repair(found, f"write: {_shown(found)}", about, reordered=True)
+
+
+def accepts(words: Iterable[Lexeme], state: int | None = None) -> bool:
+    """Whether words are a statement, or its rest from a state on."""
+    return automaton().ends(_after(words, state))
+
+
+def after_known(words: Sequence[Lexeme]) -> int:
+    """Return how many words can stand as they do, with entities and the like that there are."""
+    walk = automaton()
+    state = walk.start
+    for number, word in enumerate(words):
+        state = walk.step(state, word.type, word.text)
+        if state == walk.DEAD:
+            return number
+    return len(words)
+
+
+def _after(words: Iterable[Lexeme], state: int | None = None) -> int:
+    walk = automaton()
+    state = walk.start if state is None else state
+    for word in words:
+        state = walk.step(state, word.type, word.text)
+    return state
+
+
+# The changes --------------------------------------------------------------------------------------
+
+
+def _quoted(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
+    """Put words into quotes: a path, a pattern, a name with unusual characters."""
+    if at >= len(words) or words[at].type == ESLParser.STRING:
+        return None
+    first = at
+    while first > 0 and words[first - 1].end == words[first].start and _plain(words[first - 1]):
+        first -= 1
+    for start in dict.fromkeys((at, first)):
+        state = automaton().step(_after(words[:start]), ESLParser.STRING)
+        if state == automaton().DEAD:
+            continue
+        for end in range(max(start, at) + 1, len(words) + 1):
+            if not _plain(words[end - 1]):
+                break
+            if accepts(words[end:], state):
+                return _in_quotes(text, words, start, end)
+    return None
+
+
+def _plain(word: Lexeme) -> bool:
+    """Whether a word may be a part of a text that somebody forgot to put into quotes."""
+    return word.type not in (ESLParser.NEWLINE, ESLParser.STRING, ESLParser.JSON_OBJECT, *_BRACKETS) and not (
+        isinstance(word, Invalid) and word.problem.code != "ESL004"
+    )
+
+
+_BRACKETS = (ESLParser.COMMA, ESLParser.OPEN, ESLParser.CLOSE)
+
+
+def _in_quotes(text: str, words: Sequence[Lexeme], start: int, end: int) -> Repair:
+    said = text[words[start].start : words[end - 1].end].strip(_QUOTES).strip()
+    quoted = '"' + said.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    word = Lexeme(ESLParser.STRING, quoted, words[start].start, 0)
+    word.end = words[end - 1].end
+    curly = words[start].text[0] in _QUOTES[2:]
+    hint = "use straight quotes" if curly else "put the text in double quotes"
+    hint += f": {quoted if len(quoted) <= _MAX_SHOWN else quoted[:40] + '...'}"
+    return Repair([*words[:start], word, *words[end:]], hint, (words[start], words[end - 1]), quoted=True)
+
+
+def _inserted(words: Sequence[Lexeme], at: int) -> Repair | None:
+    """Put one joining word in."""
+    for place in range(min(at, len(words)), max(0, at - _BEFORE) - 1, -1):
+        state = _after(words[:place])
+        beside = {word.type for word in words[max(0, place - 1) : place + 1]}
+        fitting = [
+            kind
+            for kind in _JOINING
+            if kind not in beside and accepts(words[place:], automaton().step(state, kind, KEYWORD))
+        ]
+        if len(fitting) == 1:
+            written = keyword(fitting[0]).strip("'")
+            offset = words[place].start if place < len(words) else words[-1].end
+            word = Lexeme(fitting[0], written, offset, 0)
+            word.end = offset
+            found = [*words[:place], word, *words[place:]]
+            if written == "%" and float(words[place - 1].text) < 1:
+                # Somebody thinks of a share.
+                percent = f"{float(words[place - 1].text) * 100:.10g}"
+                found[place - 1] = Lexeme(ESLParser.NUMBER, percent, words[place - 1].start, 0)
+                found[place - 1].end = words[place - 1].end
+            here = words[min(place, len(words) - 1)]
+            comma = "put a comma between two entries: " if written == "," else "write: "
+            return Repair(found, f"{comma}{_shown(found, place)}", (here, here))
+        if fitting:
+            if place >= len(words):
+                return None
+            some = one_of([keyword(kind).strip("'") for kind in fitting])
+            here = words[place]
+            return Repair(list(words), f"put {some} before {here.text[:40]}", (here, here), complete=False)
+    return None
+
+
+def _bracketed(words: Sequence[Lexeme], at: int) -> Repair | None:
+    """Put words into brackets: of a list."""
+    state = automaton().step(_after(words[:at]), ESLParser.OPEN, KEYWORD)
+    for end in range(at + 1, len(words) + 1):
+        if state == automaton().DEAD:
+            return None
+        state = automaton().step(state, words[end - 1].type, words[end - 1].text)
+        closed = automaton().step(state, ESLParser.CLOSE, KEYWORD)
+        if closed != automaton().DEAD and accepts(words[end:], closed):
+            opening, closing = (
+                Lexeme(ESLParser.OPEN, "[", words[at].start, 0),
+                Lexeme(ESLParser.CLOSE, "]", 0, 0),
+            )
+            opening.end = opening.start
+            closing.start = closing.end = words[end - 1].end
+            found = [*words[:at], opening, *words[at:end], closing, *words[end:]]
+            return Repair(found, f"write: {_shown(found, at)}", (words[at], words[end - 1]))
+    return None
+
+
+def _left_out(words: Sequence[Lexeme], at: int) -> Repair | None:
+    """Take one word out: of a statement that ends too early only a comma."""
+    places = [
+        place
+        for place in range(min(at, len(words) - 1), max(1, at - _BEFORE) - 1, -1)
+        if accepts([*words[:place], *words[place + 1 :]])
+        and (at < len(words) or words[place].type == ESLParser.COMMA)
+    ]
+    if not places:
+        return None
+    said = dict.fromkeys(" ".join(words[place].text.split())[:40] for place in reversed(places))
+    word, found = words[places[0]], [*words[: places[0]], *words[places[0] + 1 :]]
+    complete = isinstance(word, Invalid) and word.problem.code == "ESL004"  # no name is lost with it
+    return Repair(found, f"leave out {one_of(list(said))}", (word, word), complete=complete)
+
+
+# The order ----------------------------------------------------------------------------------------
+
+
+def _parts(words: Sequence[Lexeme]) -> list[list[Lexeme]]:
+    """Return what is moved as one: a list in brackets, a list with commas, a range, a single word."""
+    parts: list[list[Lexeme]] = []
+    depth, joined = 0, False
+    for word in words:
+        joining = word.type in (ESLParser.COMMA, ESLParser.DASH)
+        if parts and (depth or joined or joining):
+            parts[-1].append(word)
+        else:
+            parts.append([word])
+        depth += (word.type == ESLParser.OPEN) - (word.type == ESLParser.CLOSE and depth > 0)
+        joined = joining
+    return parts
+
+
+def _order(parts: Sequence[Sequence[Lexeme]]) -> list[int] | None:
+    """Return an order of the parts that is a statement; words that follow each other stay so if they can."""
+    walk = automaton()
+    everything = (1 << len(parts)) - 1
+    seen: set[tuple[int, int]] = set()
+    steps = 0
+
+    def following(last: int, used: int) -> Iterator[int]:
+        free = [number for number in range(len(parts)) if not used >> number & 1]
+        yield from (number for number in free if number == last + 1)
+        yield from (number for number in free if number != last + 1)
+
+    def search(state: int, used: int, order: list[int]) -> list[int] | None:
+        nonlocal steps
+        if used == everything:
+            return order if walk.ends(state) else None
+        for number in following(order[-1] if order else -1, used):
+            steps += 1
+            after = state
+            for word in parts[number]:
+                after = walk.step(after, word.type, word.text)
+            key = (after, used | 1 << number)
+            if after == walk.DEAD or key in seen or steps > _MAX_STEPS:
+                continue
+            seen.add(key)
+            found = search(*key, [*order, number])
+            if found is not None:
+                return found
+        return None
+
+    return search(walk.start, 0, [])
+
+
+def _shown(words: Sequence[Lexeme], place: int | None = None) -> str:
+    """Return words as a line; of a long one what stands around the word at ``place``."""
+    line, at = "", 0
+    for number, (before, word) in enumerate(zip([None, *words], words, strict=False)):
+        if word.type == ESLParser.NEWLINE:
+            continue
+        tight = before is None or before.type in _TIGHT_AFTER or word.type in _TIGHT_BEFORE
+        if before is not None and before.start < before.end == word.start < word.end:
+            tight = True  # as it was written
+        elif before is not None and word.type == ESLParser.OPEN:
+            tight = False
+        at = len(line) if number == place else at
+        line += ("" if tight else " ") + " ".join(word.text.split())
+    if len(line) <= _MAX_SHOWN or place is None:
+        return line if len(line) <= 2 * _MAX_SHOWN else f"{line[: 2 * _MAX_SHOWN]}..."
+    first = max(0, at - _MAX_SHOWN // 2)
+    rest = "..." if first + _MAX_SHOWN < len(line) else ""
+    return f"{'...' if first else ''}{line[first : first + _MAX_SHOWN]}{rest}"

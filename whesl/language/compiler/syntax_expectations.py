@@ -1,0 +1,207 @@
+"""What could have stood where a syntax error is, in the user's words.
+
+The runtime tells what its parser would have matched at the state where it gave up, which leaves out every
+optional clause it had already passed by. Here the statement's tokens are followed through the automaton
+along all ways at once, so that everything that is allowed at the error is known, and in which rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from antlr4 import Token
+from antlr4.atn.ATNState import RuleStopState
+from antlr4.atn.Transition import RuleTransition
+
+from whesl.language._generated.ESLParser import ESLParser
+from whesl.language.spec import Entity, Level, Operation, ResourceKind
+
+MAX_TOKENS = 400  # a statement that is longer gets no list of what was expected
+
+_R = ESLParser
+# By rule, what a name or a value in it is. The innermost rule of the table counts.
+_BY_RULE: dict[int, tuple[str, ...]] = {
+    _R.RULE_entity: tuple(entity.value for entity in Entity),
+    _R.RULE_level: tuple(level.value for level in Level),
+    _R.RULE_resource: tuple(resource.value for resource in ResourceKind),
+    _R.RULE_operation: tuple(operation.value for operation in Operation),
+    _R.RULE_exceptionName: ("the name of an exception",),
+    _R.RULE_job: ("the name of a job",),
+    _R.RULE_signal: ("a signal (name or number)",),
+    _R.RULE_count: ("a number",),
+    _R.RULE_seconds: ("a number of seconds",),
+    _R.RULE_percent: ("a number",),
+    _R.RULE_confidence: ("a probability from 0 to 1",),
+}
+_BY_TOKEN = {
+    _R.NUMBER: "a number",
+    _R.JSON_OBJECT: "arguments in { }",
+    int(Token.EOF): "the end of the line",
+    _R.NEWLINE: "the end of the line",
+}
+_TEXTS = {
+    _R.RULE_source: "the path of a file in double quotes",
+    _R.RULE_detection: "a text in double quotes",  # also a node's name of PREDICTED
+    _R.RULE_clause: "the type of an exception in double quotes",
+    _R.RULE_offer: "the name of a handler in double quotes",
+    _R.RULE_declaration: "the name of a handler in double quotes",
+    _R.RULE_handling: "a text in double quotes",
+    _R.RULE_statement: "a library or the path of a file in double quotes",  # INCLUDE
+}
+
+_KINDS = (*range(Token.MIN_USER_TOKEN_TYPE, len(_R.symbolicNames)), int(Token.EOF))
+
+# A configuration: a state, and the states and rules that follow when its rules end, innermost first.
+Stack = tuple[tuple[Any, int], ...]
+Configurations = tuple[tuple[Any, Stack], ...]
+# Rules whose word is one of a few, whatever the grammar lets pass.
+_NAMED = {
+    _R.RULE_entity: frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"}),
+    _R.RULE_level: frozenset(level.value for level in Level),
+    _R.RULE_resource: frozenset(resource.value for resource in ResourceKind),
+    _R.RULE_operation: frozenset(operation.value for operation in Operation),
+}
+KEYWORD = "(keyword)"
+_KNOWN = frozenset().union(*_NAMED.values())
+
+
+class Automaton:
+    """The grammar's automaton for one statement, with every step remembered.
+
+    The grammar nests nothing in itself, so that there are few states.
+    """
+
+    DEAD = -1
+
+    def __init__(self) -> None:
+        self._numbers: dict[Configurations, int] = {}
+        self._configurations: list[Configurations] = []
+        self._moves: dict[tuple[int, int, str], int] = {}
+        start = _R.atn.ruleToStartState[_R.RULE_line]
+        self.start = self._number(_closure([(start, ((None, _R.RULE_line),))]))
+
+    def _number(self, configurations: Configurations) -> int:
+        if not configurations:
+            return self.DEAD
+        number = self._numbers.setdefault(configurations, len(self._configurations))
+        if number == len(self._configurations):
+            self._configurations.append(configurations)
+        return number
+
+    def step(self, state: int, kind: int, text: str = "") -> int:
+        """Return the state behind a token, or ``DEAD``.
+
+        Args:
+            state: the state before it.
+            kind: the token's kind.
+            text: the token; entities, levels, resources and operations have to be those that there are.
+                Left out, any word will do; ``KEYWORD``: the token itself, not a name that is written like it.
+        """
+        if state == self.DEAD:
+            return state
+        said = text if text in _KNOWN or text == KEYWORD else "?" if text else ""
+        number = self._moves.get((state, kind, said))
+        if number is None:
+            number = self._moves[state, kind, said] = self._number(
+                _closure(
+                    [
+                        (transition.target, stack)
+                        for at, stack in self._configurations[state]
+                        for transition in at.transitions
+                        if _reads(transition, kind) and (not said or _is_known(said, stack))
+                    ]
+                )
+            )
+        return number
+
+    def ends(self, state: int) -> bool:
+        """Whether the statement may end in a state."""
+        return self.step(state, int(Token.EOF)) != self.DEAD
+
+    def words(self, state: int) -> tuple[str, ...]:
+        """Return what may come next, in words, each once, keywords as they are written."""
+        words: dict[str, None] = {}
+        for at, stack in self._configurations[state] if state != self.DEAD else ():
+            for transition in at.transitions:
+                for kind in _KINDS:
+                    if _reads(transition, kind):
+                        words.update(dict.fromkeys(_words(kind, [rule for _, rule in stack])))
+        return tuple(words)
+
+
+def _is_known(said: str, stack: Stack) -> bool:
+    if said == KEYWORD:
+        return stack[0][1] not in (_R.RULE_word, _R.RULE_job)
+    return all(said in _NAMED[rule] for _, rule in stack if rule in _NAMED)
+
+
+@lru_cache(maxsize=1)
+def automaton() -> Automaton:
+    """Return the one automaton of the process."""
+    return Automaton()
+
+
+def expected(types: Sequence[int]) -> tuple[str, ...]:
+    """Return what may follow the tokens of a statement, in words.
+
+    Args:
+        types: the kinds of the tokens before the error, from the statement's first.
+    """
+    if len(types) > MAX_TOKENS:
+        return ()
+    walk = automaton()
+    state = walk.start
+    for kind in types:
+        state = walk.step(state, kind)
+    return walk.words(state)
+
+
+def _reads(transition: Any, kind: int) -> bool:
+    """Whether a transition is taken on a token of a kind."""
+    return not transition.isEpsilon and bool(transition.matches(kind, Token.MIN_USER_TOKEN_TYPE, _KINDS[-2]))
+
+
+def _closure(configurations: list[tuple[Any, Stack]]) -> Configurations:
+    """Return the configurations in which a token is next, reached without reading one."""
+    seen = set()
+    found = []
+    work = list(reversed(configurations))
+    while work:
+        state, stack = work.pop()
+        key = (state.stateNumber, tuple((follow and follow.stateNumber, rule) for follow, rule in stack))
+        if key in seen:
+            continue
+        seen.add(key)
+        if isinstance(state, RuleStopState):
+            follow, _ = stack[0]
+            if follow is not None:
+                work.append((follow, stack[1:]))
+            continue
+        found.append((state, stack))
+        for transition in reversed(state.transitions):
+            if isinstance(transition, RuleTransition):
+                inner = (transition.followState, transition.target.ruleIndex)
+                work.append((transition.target, (inner, *stack)))
+            elif transition.isEpsilon:
+                work.append((transition.target, stack))
+    return tuple(found)
+
+
+def _words(kind: int, rules: list[int]) -> tuple[str, ...]:
+    if kind == _R.NEWLINE and rules[0] != _R.RULE_line:
+        return ()  # inside brackets lines may end anywhere
+    for rule in rules:
+        if rule in _BY_RULE:
+            return _BY_RULE[rule]
+    if kind == _R.STRING:
+        return (next((text for rule, text in _TEXTS.items() if rule in rules), "a text in double quotes"),)
+    return (_BY_TOKEN.get(kind) or keyword(kind),)
+
+
+@lru_cache(maxsize=256)
+def keyword(kind: int) -> str:
+    """Return a keyword as it is written, and punctuation in quotes."""
+    literal: str = _R.literalNames[kind]
+    return literal.strip("'") if literal.strip("'").isalpha() or "_" in literal else literal

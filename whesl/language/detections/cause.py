@@ -1,0 +1,79 @@
+"""``CAUSE``: what a failed attempt died of, as its output tells (``whesl why``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.language.detections.base import Detector, Found, Kind, Span
+from whesl.language.wording import one_of
+from whesl.model.evidence import Cause, CauseClass
+
+if TYPE_CHECKING:
+    from whesl.language.compiler.detection_checks import DetectionCheck
+    from whesl.language.compiler.syntax import Form, Word
+    from whesl.model.evidence import Evidence
+
+NAMES = tuple(each.value for each in CauseClass)
+
+
+class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
+    """The task failed, and its output names a cause of one of these classes.
+
+    ``confidence``: how sure the cause has to be at least, 0 to 1.
+    """
+
+    alternatives = ("cause",)
+    written = ("CAUSE class, ... [CONFIDENCE c]",)
+    of_causes = True
+
+    classes: tuple[CauseClass, ...]
+    confidence: float = 0.0
+    span: Span
+
+    @classmethod
+    def checked(cls, form: Form, check: DetectionCheck, span: Span) -> CauseDetection | None:
+        words = form.parts["causeClass"]
+        classes = [found for word in words if (found := _class(word, check)) is not None]
+        confidence = check.probability(form)
+        if len(classes) < len(words) or confidence is None:
+            return None
+        return CauseDetection(classes=tuple(dict.fromkeys(classes)), confidence=confidence, span=span)
+
+    def sentence(self) -> str:
+        named = one_of([each.value for each in self.classes])
+        sure = f", sure by at least {self.confidence:g}" if self.confidence else ""
+        return f"the job fails, and its output says that the cause is {named}{sure}"
+
+    def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
+        return "what the job died of: `whesl why LOG` says it"
+
+    def detector(self, exception: str, node: str) -> Detector:
+        return _Causes(exception, node, self)
+
+
+def _class(word: Word, check: DetectionCheck) -> CauseClass | None:
+    named = word.text.strip('"').lower()
+    # Classes such as input/config-error have two words.
+    near = [name for name in NAMES if named in name.split("/")]
+    if named in NAMES:
+        return CauseClass(named)
+    check.findings.add(
+        "ESL087",
+        f"there is no class of causes {word.text[:40]}",
+        word,
+        hint=f"did you mean {near[0]}?"
+        if near
+        else check.findings.nearest(named, NAMES) or f"there are {', '.join(NAMES)}",
+    )
+    return None
+
+
+class _Causes(Detector):
+    def __init__(self, exception: str, node: str, detection: CauseDetection) -> None:
+        super().__init__(exception, node)
+        self.detection = detection
+
+    def diagnosed(self, cause: Cause, evidence: Evidence) -> Found:
+        wanted = self.detection
+        covered = cause.cause in wanted.classes and cause.sure >= wanted.confidence
+        return (evidence,) if covered else ()

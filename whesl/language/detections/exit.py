@@ -1,0 +1,128 @@
+"""``EXIT``: how a task ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.language.detections.base import Detector, Found, Kind, Record, Span
+from whesl.language.wording import one_of
+from whesl.model.evidence import Evidence
+
+if TYPE_CHECKING:
+    from whesl.language.compiler.detection_checks import DetectionCheck
+    from whesl.language.compiler.syntax import Form, Word
+
+MAX_EXIT_CODE = 255
+
+
+class CodeRange(Record, frozen=True, kw_only=True):
+    """Inclusive range of exit codes."""
+
+    first: int
+    last: int
+
+
+class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
+    """The task ended with one of these exit codes or signals; with neither given, with any failure.
+
+    ``excluded``: it ended with any failure but these codes.
+    """
+
+    alternatives = ("exit",)
+    written = ("EXIT ANY [EXCEPT CODE n, ...], EXIT CODE n, ... or EXIT SIGNAL name, ...",)
+
+    codes: tuple[CodeRange, ...] = ()
+    signals: tuple[int, ...] = ()
+    excluded: bool = False
+    span: Span
+
+    @classmethod
+    def checked(cls, form: Form, check: DetectionCheck, span: Span) -> ExitDetection | None:
+        from whesl.language.compiler.operation_signatures import signal_names, signal_number
+
+        ranges = [_range(first, last, check) for first, last in form.ranges("code")]
+        codes = tuple(codes for codes in ranges if codes is not None)
+        signals = []
+        for word in form.parts.get("signal", ()):
+            number = signal_number(word.text)
+            if number is None:
+                check.findings.add(
+                    "ESL065",
+                    f"there is no signal {word.text[:40]}",
+                    word,
+                    hint=check.findings.nearest(word.text, signal_names())
+                    or "SIGSEGV, SEGV and 11 are the same",
+                )
+            else:
+                signals.append(number)
+        if len(codes) < len(ranges) or len(signals) < len(form.parts.get("signal", ())):
+            return None
+        excluded = form.keyword("ANY") is not None and bool(codes)
+        return ExitDetection(codes=codes, signals=tuple(signals), excluded=excluded, span=span)
+
+    def sentence(self) -> str:
+        if self.signals:
+            return f"the job is ended by {one_of([_signal(number) for number in self.signals])}"
+        codes = one_of([f"{c.first}" if c.first == c.last else f"{c.first} to {c.last}" for c in self.codes])
+        if codes and not self.excluded:
+            return f"the job ends with status {codes}"
+        failure = "the job ends with any failure: a status other than 0, or a signal"
+        return f"{failure}; but not with status {codes}" if codes else failure
+
+    def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
+        return "" if ended else "how the job ended, unless --status says so"
+
+    def detector(self, exception: str, node: str) -> Detector:
+        return _Exits(exception, node, self)
+
+    def covers(self, code: int, signal: int | None) -> bool:
+        """Whether an end is one of these."""
+        if not self.codes and not self.signals:
+            return code != 0
+        by_code = any(codes.first <= code <= codes.last for codes in self.codes)
+        if self.excluded:
+            return code != 0 and not by_code
+        return by_code or (signal is not None and signal in self.signals)
+
+
+class _Exits(Detector):
+    def __init__(self, exception: str, node: str, detection: ExitDetection) -> None:
+        super().__init__(exception, node)
+        self.detection = detection
+
+    def exited(self, code: int, signal: int | None, evidence: Evidence) -> Found:
+        return (evidence,) if self.detection.covers(code, signal) else ()
+
+
+def _range(first: Word, last: Word, check: DetectionCheck) -> CodeRange | None:
+    low = _exit_code(first, check)
+    high = low if last == first else _exit_code(last, check)
+    if low is None or high is None:
+        return None
+    if low > high:
+        from whesl.language.diagnostics import Range
+
+        whole = Range(first.start, last.end)
+        check.findings.add("ESL064", f"the range {low}-{high} is empty", whole, hint=f"write {high}-{low}")
+        return None
+    return CodeRange(first=low, last=high)
+
+
+def _exit_code(word: Word, check: DetectionCheck) -> int | None:
+    value = float(word.text)
+    if value.is_integer() and 1 <= value <= MAX_EXIT_CODE:
+        return int(value)
+    check.findings.add(
+        "ESL064",
+        f"an exit code of a failure is a whole number from 1 to {MAX_EXIT_CODE}, not {word.text[:24]}",
+        word,
+        hint="0 is success" if value == 0 else "",
+    )
+    return None
+
+
+def _signal(number: int) -> str:
+    from whesl.language.compiler.operation_signatures import signal_names, signal_number
+
+    name = next((name for name in signal_names() if signal_number(name) == number), "signal")
+    return f"{name} ({number})"

@@ -1,0 +1,53 @@
+"""``JOB EXCEPTION``: what the resource manager raised on the job. Source: Flux RFC 21, exception events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.language.detections.base import Detector, Found, Kind, Span
+
+if TYPE_CHECKING:
+    from whesl.language.compiler.detection_checks import DetectionCheck
+    from whesl.language.compiler.syntax import Form
+
+
+class JobExceptionDetection(Kind, frozen=True, kw_only=True, tag="job_exception"):
+    """The resource manager raised an exception of exactly this type on the job or one of its steps.
+
+    ``severity`` n counts those of n and more severe ones, which have lower numbers; None counts all.
+    Source: Flux RFC 21, exception events.
+    """
+
+    alternatives = ("jobException",)
+    written = ('JOB EXCEPTION "type" [SEVERITY n]',)
+    hears_manager = True
+
+    exception_type: str
+    severity: int | None = None
+    span: Span
+
+    @classmethod
+    def checked(cls, form: Form, check: DetectionCheck, span: Span) -> JobExceptionDetection | None:
+        kind, severity = check.job_exception(form.texts[0]), check.severity(form)
+        if kind is None or (severity is None and form.part("severity") is not None):
+            return None
+        return JobExceptionDetection(exception_type=kind, severity=severity, span=span)
+
+    def sentence(self) -> str:
+        worst = "" if self.severity is None else f" of severity {self.severity}"
+        worst += " or worse" if self.severity else ""
+        return f"the resource manager raises an exception of type {self.exception_type!r}{worst} on the job"
+
+    def detector(self, exception: str, node: str) -> Detector:
+        return _JobExceptions(exception, node, self)
+
+
+class _JobExceptions(Detector):
+    def __init__(self, exception: str, node: str, detection: JobExceptionDetection) -> None:
+        super().__init__(exception, node)
+        self.detection = detection
+
+    def manager_raised(self, exception_type: str, severity: int, evidence: Found) -> Found:
+        wanted = self.detection
+        covered = wanted.severity is None or severity <= wanted.severity
+        return evidence if wanted.exception_type == exception_type and covered else ()

@@ -1,0 +1,72 @@
+"""``NODE DOWN`` and ``NODE DRAINED``: what became of a node of the task."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from whesl.language.detections.base import Detector, Found, Kind, Span
+from whesl.model.evidence import Evidence
+from whesl.model.states import NodeState
+
+if TYPE_CHECKING:
+    from whesl.language.compiler.detection_checks import DetectionCheck
+    from whesl.language.compiler.syntax import Form
+
+
+class NodeCondition(str, Enum):
+    """What a node detector waits for."""
+
+    DOWN = "DOWN"
+    DRAINED = "DRAINED"
+
+
+_STATES = {NodeCondition.DOWN: NodeState.DOWN, NodeCondition.DRAINED: NodeState.DRAINED}
+
+
+class NodeDetection(Kind, frozen=True, kw_only=True, tag="node"):
+    """A node of the task is down, or is being drained."""
+
+    alternatives = ("node",)
+    written = ("NODE DOWN or NODE DRAINED",)
+    of_nodes = True
+
+    condition: NodeCondition
+    span: Span
+
+    @classmethod
+    def checked(cls, form: Form, check: DetectionCheck, span: Span) -> NodeDetection:
+        return NodeDetection(condition=NodeCondition(form.keywords[1].text), span=span)
+
+    def sentence(self) -> str:
+        if self.sees_lost_nodes():
+            return "a node of the job is lost"
+        return "a node of the job is being taken out of service"
+
+    def sees_lost_nodes(self) -> bool:
+        return self.condition is NodeCondition.DOWN
+
+    def detector(self, exception: str, node: str) -> Detector:
+        return _Nodes(exception, node, self)
+
+
+class _Nodes(Detector):
+    def __init__(self, exception: str, node: str, detection: NodeDetection) -> None:
+        super().__init__(exception, node)
+        self.state = _STATES[detection.condition]
+        self.raised: set[str] = set()  # nodes that have not been seen well since
+
+    def node_is(self, name: str, state: NodeState, reason: str, now: float) -> Found:
+        if state is NodeState.UP:
+            self.raised.discard(name)
+        if state is not self.state or name in self.raised:
+            return ()
+        self.raised.add(name)
+        detail = f"{name} is {state.value}" + (f": {reason}" if reason else "")
+        return (Evidence(kind="node", time=now, node=name, detail=detail),)
+
+    def snapshot(self, observed: float) -> dict[str, Any]:
+        return {"raised": sorted(self.raised)}
+
+    def restore(self, state: dict[str, Any], observed: float) -> None:
+        self.raised = set(state["raised"])

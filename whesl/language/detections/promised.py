@@ -1,0 +1,116 @@
+"""``OUTPUT``: files that a task that has ended well was to leave, and did not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.language.detections import wording
+from whesl.language.detections.base import Detector, Found, Kind, Pattern, Record, Span
+from whesl.model.evidence import Evidence
+
+if TYPE_CHECKING:
+    from whesl.language.compiler.detection_checks import DetectionCheck
+    from whesl.language.compiler.syntax import Form
+
+
+class Broken(str, Enum):
+    """What is wrong with promised files."""
+
+    MISSING = "missing"
+    EMPTY = "empty"
+    OLDER = "older"
+    UNMATCHED = "unmatched"
+
+
+class Promise(Record, frozen=True, kw_only=True):
+    """Files that are to be there, and what must not be wrong with them.
+
+    ``path`` and ``than`` are globs in the task's working directory. ``than``: of files that none of them may
+    be older than. ``pattern`` is to be found in each of them. ``needed``: a missing file is wrong, too.
+    """
+
+    path: str
+    broken: Broken
+    than: str | None = None
+    pattern: Pattern | None = None
+    needed: bool = False
+
+
+_KEYWORDS = {"MISSING": Broken.MISSING, "EMPTY": Broken.EMPTY, "OLDER": Broken.OLDER, "NOT": Broken.UNMATCHED}
+_SUCCESS = {"EMPTY": Broken.EMPTY, "NEWER": Broken.OLDER}
+
+
+class PromisedDetection(Kind, frozen=True, kw_only=True, tag="promised"):
+    """The task ended with status 0, and a promise of its output is broken."""
+
+    alternatives = ("promised", "success")
+    written = (
+        'OUTPUT "files" MISSING | EMPTY | OLDER THAN "files" | NOT LOG|MATCH "text"',
+        'SUCCESS IF OUTPUT "files" [NOT EMPTY | NEWER THAN "files" | LOG|MATCH "text"]',
+    )
+
+    promise: Promise
+    span: Span
+
+    @classmethod
+    def checked(cls, form: Form, check: DetectionCheck, span: Span) -> PromisedDetection | None:
+        paths = [path for word in form.texts if (path := check.text(word, "file")) is not None]
+        patterns = check.patterns(form)
+        if len(paths) < len(form.texts) or patterns is None:
+            return None
+        path, *than = paths
+        success = form.kind == "success"
+        meant = _SUCCESS if success else _KEYWORDS
+        otherwise = Broken.UNMATCHED if patterns else Broken.MISSING
+        broken = next((meant[word.text] for word in form.keywords if word.text in meant), otherwise)
+        promise = Promise(
+            path=path,
+            broken=broken,
+            than=than[0] if than else None,
+            pattern=patterns[0] if patterns else None,
+            needed=success,
+        )
+        return PromisedDetection(promise=promise, span=span)
+
+    def sentence(self) -> str:
+        promise = self.promise
+        ended = "the job ends with status 0, and"
+        if promise.broken is Broken.MISSING:
+            return f"{ended} there is no file {promise.path}"
+        if promise.needed:
+            ended += f" there is no file {promise.path}, or"
+        if promise.broken is Broken.EMPTY:
+            return f"{ended} a file {promise.path} is empty"
+        if promise.broken is Broken.OLDER:
+            return f"{ended} a file {promise.path} is older than the newest {promise.than}"
+        assert promise.pattern is not None
+        return f"{ended} no line of a file {promise.path} {wording.of_pattern(promise.pattern)}"
+
+    def captured(self) -> list[frozenset[str]]:
+        return [frozenset({"file"})]
+
+    def promised(self) -> Promise:
+        return self.promise
+
+    def with_paths(self, change: Callable[[str], str]) -> PromisedDetection:
+        than = self.promise.than
+        changed = msgspec.structs.replace(
+            self.promise, path=change(self.promise.path), than=None if than is None else change(than)
+        )
+        return self if changed == self.promise else msgspec.structs.replace(self, promise=changed)
+
+    def detector(self, exception: str, node: str) -> Detector:
+        return _Promised(exception, node, self)
+
+
+class _Promised(Detector):
+    def __init__(self, exception: str, node: str, detection: PromisedDetection) -> None:
+        super().__init__(exception, node)
+        self.detection = detection
+
+    def promise_broken(self, promise: Promise, evidence: Evidence) -> Found:
+        return (evidence,) if promise == self.detection.promise else ()

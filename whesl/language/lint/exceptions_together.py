@@ -1,0 +1,137 @@
+"""What exceptions mean beside each other: lines that two of them want, counts that are never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from whesl.language.detections.base import Pattern, Source, Stream
+from whesl.language.diagnostics import Findings, Severity
+from whesl.language.lint.statements import LEAST, Watched, all_jobs, named, same_jobs, same_lines
+from whesl.language.spec import ExceptionSpec, Operation, Otherwise
+
+_OUTPUT = Source(stream=Stream.OUTPUT)
+
+
+def check(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[str, ExceptionSpec]) -> None:
+    """Find faults that are signs of life, patterns that another exception takes first, and vain counts.
+
+    Args:
+        findings: what is found is added here.
+        watched: all detections of what is watched, in their order.
+        exceptions: all that is watched, by name.
+    """
+    _signs_of_life(findings, watched)
+    _one_for_all(findings, watched)
+    _taken_first(findings, watched, list(exceptions))
+    _counts(findings, watched, exceptions)
+
+
+def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
+    timed = [each for each in watched if each.detection.timed and each.reads is not None]
+    for fault in watched:
+        if fault.detection.timed or not fault.own or (reads := fault.reads) is None:
+            continue
+        for life in timed:
+            signs = life.reads
+            assert signs is not None
+            together = same_lines(reads.source, signs.source) and same_jobs(fault.exception, life.exception)
+            for pattern, written in fault.patterns() if together else ():
+                if any(_includes(sign, pattern) for sign in signs.patterns):
+                    findings.add(
+                        "ESL058",
+                        f"{life.exception.name[:40]} takes this text for a sign of life, and"
+                        f" {fault.exception.name[:40]} for a fault",
+                        written.text,
+                        severity=Severity.WARNING,
+                        hint="write LOG ... TIMEOUT alone: it is raised when the text does not come",
+                    )
+                    return
+
+
+def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
+    """Find texts of MULTIPLE that each line with another one of them has, too."""
+    for each in watched:
+        if not each.own or each.statement.form.keyword("MULTIPLE") is None:
+            continue
+        texts = [*each.patterns()]
+        for pattern, written in texts:
+            longer = next((p for p, _ in texts if p is not pattern and pattern.text in p.text), None)
+            if longer is not None and not (pattern.regex or longer.regex) and longer.text != pattern.text:
+                findings.add(
+                    "ESL055",
+                    f"each line with {longer.text[:60]!r} has this pattern, too: one line is enough for both",
+                    written.text,
+                    severity=Severity.WARNING,
+                    hint="write a part that only the other line has",
+                )
+
+
+def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence[str]) -> None:
+    """Find detections that are never complete: each of their lines has ended the attempt before."""
+    quick = [(each, one) for each in watched if (one := each.detection.one_line()) is not None]
+    for late in watched:
+        reads = late.reads
+        if not late.own or reads is None:
+            continue
+        for first, one in quick:
+            before = order.index(first.exception.name) < order.index(late.exception.name)
+            if first.exception is late.exception or not (before or late.detection.one_line() is None):
+                continue
+            if _goes_on(first.exception) or not all_jobs(first.exception, late.exception):
+                continue
+            if one.source not in (reads.source, _OUTPUT) or not same_lines(one.source, reads.source):
+                continue
+            taken = frozenset(
+                pattern
+                for pattern in reads.patterns
+                if any(_includes(pattern, each) for each in one.patterns)
+            )
+            if late.detection.starved(taken):
+                findings.add(
+                    "ESL059",
+                    f"{late.exception.name[:40]} is never raised so: {first.exception.name[:40]} is, at the"
+                    " first such line, and ends the attempt",
+                    late.statement.form.patterns[0].text,
+                    severity=Severity.WARNING,
+                    hint=f"to count exceptions: EXCEPTION DETECTION {late.exception.name[:40]} EXCEPTION"
+                    f" {first.exception.name[:40]} 3 TIMES",
+                )
+                break
+
+
+def _includes(pattern: Pattern, other: Pattern) -> bool:
+    """Whether each line with a pattern has another one, too."""
+    if named(other) < LEAST:
+        return False
+    if pattern.regex or other.regex:
+        return (pattern.text, pattern.regex) == (other.text, other.regex)
+    return other.text in pattern.text
+
+
+def _goes_on(exception: ExceptionSpec) -> bool:
+    """Whether an exception leaves the attempt alone."""
+    return bool(exception.steps) and all(step.operation == Operation.CHECKPOINT for step in exception.steps)
+
+
+def _counts(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[str, ExceptionSpec]) -> None:
+    """Find counts above what the counted exception is recovered from before its task ends."""
+    for each in watched:
+        name, word = each.detection.counted(), each.statement.form.part("count")
+        counted = exceptions.get(name or "")
+        if not each.own or counted is None or word is None:
+            continue
+        if (
+            counted.without_progress
+            or counted.limit_within is not None
+            or counted.otherwise is Otherwise.ESCALATE
+        ):
+            continue
+        most, times = counted.limit + 1, int(word.text)
+        if times > most:
+            findings.add(
+                "ESL084",
+                f"{counted.name[:40]} happens {most} times at most: {counted.limit} recoveries are allowed",
+                word,
+                severity=Severity.WARNING,
+                hint=f"declare {counted.name[:40]} with LIMIT {times - 1} or more",
+            )

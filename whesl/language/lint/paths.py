@@ -1,0 +1,144 @@
+"""Paths that cannot be meant: files of several jobs, file systems replaced by themselves, other notations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from whesl.language.compiler import syntax
+from whesl.language.compiler.syntax import Word
+from whesl.language.detections.base import Stream
+from whesl.language.diagnostics import Findings, Range, Severity
+from whesl.language.lint.statements import Done, Watched
+from whesl.language.path_expansion import path_arguments
+from whesl.language.spec import Operation, ResourceKind
+
+_OF_A_JOB = ("$SLURM_", "${SLURM_", "$WHESL_", "${WHESL_", "$FLUX_", "${FLUX_")
+_WILD = frozenset("*?[")
+# What other programs put something in the place of, and rules do not: what stands there, what to write.
+_NOTATIONS = (
+    (re.compile(r"%\d*[AaJjNnstux]\b|%\w+%"), "write a variable in its place, as in run-$SLURM_JOB_ID.log"),
+    (re.compile(r"\$\(|`"), "commands are not run here: write a variable that has their output"),
+    (re.compile(r"\$\{\w*$"), "write ${NAME}"),
+    (re.compile(r"(?<!\$)\{[A-Z_]{2,}\}"), "write ${NAME}"),
+    (re.compile(r"\{[^{}]*,[^{}]*\}"), "write a detection for each of the names, or one with * or ?"),
+    (re.compile(r"^~[^/]+"), "write the home of another user in full, or ~/ for your own"),
+    (re.compile(r"^\w+://|^[\w.-]+:/"), "write a path of a file system that the task's nodes have"),
+    (re.compile(r"^\s+|\s+$"), "leave out the blank"),
+)
+# Of files that are read line by line.
+_NO_LINES = (
+    (
+        re.compile(r"^(?:stdout|stderr|output)$"),
+        "for the program's own output, leave out file and quotes",
+    ),
+    (re.compile(r"^-$|^/dev/(?!shm/)|^/proc/.*/fd/"), "for the program's own output, write stdout or stderr"),
+    (re.compile(r"\.(?:gz|bz2|xz|zst|zip)$"), "name the file that the program itself writes, as text"),
+    (re.compile(r"/$"), "write the file's name, too, or * for all files of the directory"),
+)
+
+
+def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) -> None:
+    """Find such paths.
+
+    Args:
+        findings: what is found is added here.
+        watched: all detections of what is watched.
+        done: all recovery steps.
+    """
+    for each in watched:
+        if each.own:
+            _shared_file(findings, each)
+            _not_expanded(findings, each)
+    for step in done:
+        _replaced_by_itself(findings, step)
+        _arguments(findings, step)
+
+
+def _shared_file(findings: Findings, watched: Watched) -> None:
+    source = watched.statement.form.source
+    if source is None or source.stream is not Stream.FILE or source.path is None:
+        return
+    path = syntax.unquote(source.path)
+    jobs = watched.exception.jobs
+    several = len(jobs) > 1 or bool(_WILD & set(jobs[0]))
+    if several and path.startswith(("/", "~", "$")) and not any(name in path for name in _OF_A_JOB):
+        findings.add(
+            "ESL082",
+            "one file for several jobs: what one of them writes is judged as a line of each",
+            source.path,
+            severity=Severity.WARNING,
+            hint="write a path that is relative to each job's directory, or one with $SLURM_JOB_ID",
+        )
+
+
+def _not_expanded(findings: Findings, watched: Watched) -> None:
+    """Find paths with what is not expanded in them, and files without lines."""
+    form = watched.statement.form
+    named: list[str] = []
+    watched.detection.with_paths(lambda path: named.append(path) or path)  # type: ignore[func-returns-value]  # each
+    words = [*form.texts, *([form.source.path] if form.source is not None and form.source.path else [])]
+    for word in words:
+        path = syntax.unquote(word)
+        read = form.source is not None and word is form.source.path
+        if path not in named:
+            continue
+        if (found := _searched(path, _NOTATIONS)) is not None:
+            _warn(findings, word, f"{found[0]!r} is taken as it stands in this path", found[1])
+        elif read and (found := _searched(path, _NO_LINES)) is not None:
+            _warn(findings, word, f"{path!r} is a path here, of no file that is read line by line", found[1])
+
+
+def _arguments(findings: Findings, done: Done) -> None:
+    step, written = done.step, done.statement.arguments
+    for name in path_arguments(step.resource, step.operation) if written is not None else ():
+        value = step.arguments.get(name)
+        for path in value if isinstance(value, list) else [value]:
+            if isinstance(path, str) and (found := _searched(path, _NOTATIONS)) is not None:
+                assert written is not None
+                message = f"{found[0]!r} is taken as it stands in this path"
+                _warn(findings, _value(written, path), message, found[1])
+
+
+def _searched(path: str, signs: Sequence[tuple[re.Pattern[str], str]]) -> tuple[str, str] | None:
+    """Return the first of these signs in a path, and its hint; None for none."""
+    return next(((part.group(), hint) for sign, hint in signs if (part := sign.search(path))), None)
+
+
+def _warn(findings: Findings, word: Word | Range, message: str, hint: str) -> None:
+    findings.add("ESL091", message, word, severity=Severity.WARNING, hint=hint)
+
+
+def _replaced_by_itself(findings: Findings, done: Done) -> None:
+    step = done.step
+    if (step.resource, step.operation) != (ResourceKind.FILESYSTEM, Operation.REPLACE):
+        return
+    new, old = step.arguments.get("filesystem"), step.arguments.get("defaultpath")
+    roots = [new] if isinstance(new, str) else new if isinstance(new, list) else []
+    if not isinstance(old, str) or done.statement.arguments is None:
+        return
+    for root in roots:
+        one, other = _parts(str(root)), _parts(old)
+        if one[: len(other)] != other and other[: len(one)] != one:
+            continue
+        what = "the same" if one == other else "one below the other"
+        findings.add(
+            "ESL079",
+            f"'filesystem' and 'defaultpath' are {what}: a full file system is replaced by itself",
+            _value(done.statement.arguments, str(root)),
+            severity=Severity.WARNING,
+            hint="filesystem: a directory on another file system, which has room",
+        )
+        return
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".")]
+
+
+def _value(arguments: Word, value: str) -> Range:
+    """Return where a text of the arguments stands; all of them when it is written in another way."""
+    at = arguments.text.find(f'"{value}"')
+    if at < 0:
+        return Range(arguments.start, arguments.end)
+    return Range(arguments.start + at, arguments.start + at + len(value) + 2)

@@ -1,0 +1,188 @@
+"""Resource managers behind one port (``whesl.managers.resource.port``), and the choice between them.
+
+Adapters are imported only when they are chosen. Third parties offer theirs with entry points of the group
+``whesl.managers.resource``: the name ends in ``-scheduler`` for a scheduler (called with keyword options) and
+in ``-allocation`` for an allocation (called with the environment); an allocation may have a static method
+``present(environ) -> bool`` that says whether a process is inside a job of its kind.
+"""
+
+from __future__ import annotations
+
+from whesl.managers.resource.manager_table import BUILT_IN
+
+TYPE_CHECKING = False  # launcher shims import this package at every start: typing costs milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from whesl.managers.resource.port import Allocation, Scheduler
+
+GROUP = "whesl.managers.resource"
+SCHEDULERS = tuple(BUILT_IN)
+
+
+def current_allocation(environ: Mapping[str, str]) -> Allocation:
+    """Return the allocation that a process with this environment runs in.
+
+    That of a third party first, then the local manager's, Flux's (also where Flux was started inside a Slurm
+    job: it is the inner one), Slurm's, and this machine as its own.
+    Raises CouldNotObserveError for a damaged environment.
+    """
+    for offer in _offers("-allocation").values():
+        kind = offer.load()
+        present = getattr(kind, "present", None)
+        if present is not None and present(environ):
+            found: Allocation = kind(environ)
+            return found
+    for built_in in BUILT_IN.values():
+        if all(map(environ.get, built_in.inside)):
+            kind = _loaded(built_in.allocation)
+            present = getattr(kind, "present", None)
+            if present is None or present(environ):
+                inside: Allocation = kind(environ)
+                return inside
+    from whesl.managers.resource.single_host import HostAllocation
+
+    return HostAllocation(environ)
+
+
+def withheld(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what a job's environment should say of its nodes and does not, as its resource manager tells it.
+
+    Raises CouldNotObserveError, RefusedError or TransientError when that does not.
+    """
+    if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
+        return {}
+    from whesl.managers.resource.slurm.job_variable_recovery import withheld as of_slurm
+
+    return of_slurm(environ)
+
+
+def scheduler(name: str, **options: Any) -> Scheduler:
+    """Return the scheduler of a name (``local``, ``slurm``, ``pbs``, ``flux``, another's) with its options.
+
+    Raises UsageError for an unknown name.
+    """
+    made: Scheduler = _kind(name)(**options)
+    return made
+
+
+def scheduler_of(name: str, cluster: Mapping[str, str]) -> Scheduler:
+    """Return the scheduler of a certain cluster.
+
+    Args:
+        name: the resource manager's.
+        cluster: variables of the environment that say which cluster (``cluster_environment.described``).
+
+    Raises UsageError for an unknown name.
+    """
+    from whesl.managers.resource.port import ChoosesCluster
+
+    kind = _kind(name)
+    return kind.of_cluster(cluster) if isinstance(kind, ChoosesCluster) else scheduler(name)
+
+
+def submitted_to(name: str) -> Scheduler:
+    """Return the scheduler that the job of this process was submitted to, and others of the same user.
+
+    Args:
+        name: of the resource manager that the job is one of.
+
+    Raises UsageError for an unknown name.
+    """
+    from whesl.managers.resource.port import Nests
+
+    kind = _kind(name)
+    return kind.enclosing() if isinstance(kind, Nests) else scheduler(name)
+
+
+def default_manager(environ: Mapping[str, str]) -> str:
+    """Return the resource manager to submit to when none was named.
+
+    A cluster or instance of the user's own that the environment names comes first; a ``flux`` command alone
+    says little, as it may be there for use inside jobs of Slurm.
+
+    Args:
+        environ: the caller's environment.
+
+    Raises UsageError where there is none.
+    """
+    from shutil import which
+
+    path = environ.get("PATH")
+    there = {name for name, one in BUILT_IN.items() if one.embedded or which(one.command, path=path)}
+    for name, one in BUILT_IN.items():
+        if name in there and (one.embedded or one.user_instances) and all(map(environ.get, one.cluster)):
+            return name
+    # Not in the table's order: that is from the inside to the outside.
+    outside = [name for name, one in reversed(BUILT_IN.items()) if not one.embedded]
+    for name in outside:
+        if name in there:
+            return name
+    from whesl.model.errors import UsageError
+
+    raise UsageError(
+        f"there is neither {' nor '.join(BUILT_IN[name].command for name in outside)} on PATH",
+        hint="load the module of Slurm, PBS or Flux, or use the embedded one: --rjms local",
+    )
+
+
+def _kind(name: str) -> Any:
+    """Return a scheduler's class. Raises UsageError for an unknown name."""
+    if name in BUILT_IN:
+        return _loaded(BUILT_IN[name].scheduler)
+    offers = _offers("-scheduler")
+    if name not in offers:
+        from difflib import get_close_matches
+
+        from whesl.model.errors import UsageError
+
+        known = sorted({*SCHEDULERS, *offers})
+        close = get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+        raise UsageError(f"no resource manager is called {name!r}", hint=hint)
+    return offers[name].load()
+
+
+def _loaded(place: str) -> Any:
+    """Return an adapter's class. Only that adapter is imported."""
+    from importlib import import_module
+
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _offers(suffix: str) -> dict[str, Any]:
+    """Return the entry points of one face, by the resource manager's name."""
+    if not offered():
+        return {}
+    from importlib.metadata import entry_points
+
+    found = entry_points(group=GROUP)
+    return {point.name.removesuffix(suffix): point for point in found if point.name.endswith(suffix)}
+
+
+def offered() -> bool:
+    """Whether third parties offer any. Most often nothing: the library takes 10 ms to say so."""
+    import os
+    import sys
+
+    for place in sys.path:
+        try:
+            names = os.listdir(place or ".")  # noqa: PTH208  # pathlib costs milliseconds
+        except OSError:
+            if os.path.isfile(place):  # noqa: PTH113
+                return True  # an archive: only the library can look into it
+            continue
+        for name in names:
+            if not name.endswith((".dist-info", ".egg-info", ".egg")):
+                continue
+            if name.endswith(".egg"):
+                return True
+            try:
+                with open(os.path.join(place, name, "entry_points.txt"), "rb") as file:  # noqa: PTH118, PTH123
+                    if GROUP.encode() in file.read():
+                        return True
+            except OSError:
+                continue
+    return False

@@ -1,0 +1,65 @@
+"""Which cluster a job runs on, as its own environment tells, and how a process elsewhere asks that one.
+
+Standard library only: ``whesl exec`` writes it down before the program runs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from whesl.files import file_retry
+from whesl.managers.resource.manager_table import BUILT_IN, manager
+
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Variables that say which cluster is submitted to; PATH has the commands that ask it.
+VARIABLES = ("PATH", *(name for manager in BUILT_IN.values() for name in manager.cluster))
+_FILES = {name: before for manager in BUILT_IN.values() for name, before in manager.files.items()}
+
+
+def described(rjms: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that say on which cluster a job runs.
+
+    Args:
+        rjms: the resource manager's name.
+        environ: the job's environment.
+    """
+    known = manager(rjms)
+    return {name: environ[name] for name in known.cluster + known.job_cluster if environ.get(name)}
+
+
+def outside(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without an embedded cluster's commands, which ``whesl local env`` puts in front.
+
+    Args:
+        environ: of a process that may have been started in view of such a cluster.
+    """
+    cluster = environ.get("WHESL_LOCAL")
+    found = {name: value for name, value in environ.items() if name != "WHESL_LOCAL"}
+    if cluster and "PATH" in found:
+        commands = os.path.join(cluster, "bin")  # noqa: PTH118
+        found["PATH"] = os.pathsep.join(
+            place for place in found["PATH"].split(os.pathsep) if os.path.normpath(place) != commands
+        )
+    return found
+
+
+def asking(environ: Mapping[str, str], cluster: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which commands ask a given cluster of Slurm or Flux.
+
+    What names a file that is not on this host (a node's copy of slurm.conf, a broker's socket) is left out:
+    the caller's own variable holds then.
+
+    Args:
+        environ: the caller's environment.
+        cluster: the variables of the cluster's job or workflow.
+    """
+    known = {}
+    for name, value in cluster.items():
+        before = _FILES.get(name)
+        if before is not None and value.startswith(before) and file_retry.gone(value[len(before) :]):
+            continue
+        known[name] = value
+    return {**outside(environ), **known}

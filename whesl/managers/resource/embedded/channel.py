@@ -1,0 +1,209 @@
+"""A connection that carries messages as lines, for event loops and for plain calls."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.managers.resource.embedded.protocol import AnyMessage, Message
+from whesl.model.errors import CouldNotObserveError
+
+if TYPE_CHECKING:
+    from selectors import BaseSelector
+
+MAX_LINE = 64 * 1024 * 1024
+NO_SOCKET = 0.3  # seconds
+CHUNK = 256 * 1024
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(AnyMessage)
+_CREDENTIALS = struct.Struct("3i")
+
+
+class ChannelClosedError(Exception):
+    """The other side closed the connection, or said what is not a message. Never leaves the room."""
+
+
+class Channel:
+    """One connection, non-blocking.
+
+    Args:
+        connection: a connected socket of the Unix family.
+
+    Raises ChannelClosedError when the other side runs as another user (other than root).
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self.socket = connection
+        self._incoming = bytearray()
+        self._scanned = 0
+        self.outgoing = bytearray()
+        self.closed = False
+        packed = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        self.pid, uid, _ = _CREDENTIALS.unpack(packed)
+        if uid not in (os.getuid(), 0):
+            self.close()
+            raise ChannelClosedError
+
+    def fileno(self) -> int:
+        """Return the descriptor, for selectors."""
+        return self.socket.fileno()
+
+    def send(self, message: Message) -> None:
+        """Queue a message; ``flush`` sends it."""
+        self.outgoing += _encoder.encode(message)
+        self.outgoing += b"\n"
+
+    def flush(self) -> None:
+        """Send what the other side takes now. Raises ChannelClosedError."""
+        while self.outgoing:
+            try:
+                sent = self.socket.send(self.outgoing)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                raise ChannelClosedError from error
+            del self.outgoing[:sent]
+
+    def receive(self) -> list[AnyMessage]:
+        """Return the messages that have arrived. Raises ChannelClosedError once none are left to come."""
+        try:
+            data = self.socket.recv(CHUNK)
+        except BlockingIOError:
+            return []
+        except OSError as error:
+            raise ChannelClosedError from error
+        if not data:
+            raise ChannelClosedError
+        self._incoming += data
+        return list(self._lines())
+
+    def _lines(self) -> Iterator[AnyMessage]:
+        while (end := self._incoming.find(b"\n", self._scanned)) >= 0:
+            line = bytes(self._incoming[:end])
+            del self._incoming[: end + 1]
+            self._scanned = 0
+            try:
+                yield _decoder.decode(line)
+            except UNDECODABLE as error:
+                raise ChannelClosedError from error
+        self._scanned = len(self._incoming)
+        if len(self._incoming) > MAX_LINE:
+            raise ChannelClosedError
+
+    def close(self) -> None:
+        """Close the connection; once is enough."""
+        self.closed = True
+        with contextlib.suppress(OSError):
+            self.socket.close()
+
+
+def watch_writing(selector: BaseSelector, channel: Channel) -> None:
+    """Let a selector that reads a connection also tell when more can be sent, as long as something waits."""
+    from selectors import EVENT_READ, EVENT_WRITE  # not for the commands, which select by themselves
+
+    key = selector.get_key(channel)
+    events = EVENT_READ | (EVENT_WRITE if channel.outgoing else 0)
+    if key.events != events:
+        selector.modify(channel, events, key.data)
+
+
+class Directory:
+    """A directory with sockets. Long paths are no problem: they are reached through a descriptor."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    @contextlib.contextmanager
+    def _short(self, name: str) -> Iterator[str]:
+        descriptor = os.open(self.path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield f"/proc/self/fd/{descriptor}/{name}"
+        finally:
+            os.close(descriptor)
+
+    def listen(self, name: str) -> socket.socket:
+        """Return a listening socket; one of the same name that was left over is replaced."""
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with self._short(name) as path:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)  # noqa: PTH108  # pathlib costs every command's start ten milliseconds
+            listener.bind(path)
+            os.chmod(path, 0o600)  # noqa: PTH101  # as above
+        listener.listen(512)
+        listener.setblocking(False)
+        return listener
+
+    def remove(self, name: str) -> None:
+        """Remove a socket that nobody listens on any more."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(self.path, name))  # noqa: PTH108, PTH118  # as above
+
+    def connect(self, name: str) -> Channel:
+        """Return a connection to a socket. Raises OSError or ChannelClosedError when nobody listens."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        try:
+            with self._short(name) as path:
+                connection.connect(path)
+            return Channel(connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    def connect_patiently(self, name: str, patience: float) -> Channel:
+        """Connect, trying again for ``patience`` seconds. Raises CouldNotObserveError.
+
+        Where there is no socket at all nobody was killed and will be back: that is not waited for as long.
+        """
+        begun = time.monotonic()
+        while True:
+            try:
+                return self.connect(name)
+            except (OSError, ChannelClosedError) as error:
+                missing = isinstance(error, FileNotFoundError)
+                waited = time.monotonic() - begun
+                if waited >= min(patience, NO_SOCKET) if missing else waited >= patience:
+                    raise CouldNotObserveError(
+                        f"the local resource manager does not answer ({self.path})",
+                        hint="whesl local start",
+                    ) from None
+            time.sleep(0.05)
+
+
+def ask(channel: Channel, message: Message, timeout: float) -> AnyMessage:
+    """Send a message and wait for one answer.
+
+    Args:
+        channel: a connection with nothing else going on.
+        message: the question.
+        timeout: seconds to wait for the answer.
+
+    Raises CouldNotObserveError when none came.
+    """
+    channel.send(message)
+    deadline = time.monotonic() + timeout
+    try:
+        while True:
+            channel.flush()
+            left = deadline - time.monotonic()
+            writing = [channel] if channel.outgoing else []
+            readable, _, _ = select.select([channel], writing, [], max(0.0, left))
+            if readable and (messages := channel.receive()):
+                return messages[0]
+            if left <= 0:
+                break
+    except ChannelClosedError:
+        pass
+    raise CouldNotObserveError(
+        "the local resource manager did not answer", hint="look again; `whesl local start` restarts it"
+    )

@@ -1,0 +1,210 @@
+"""How jobs and nodes are shown: fields, widths, times and states, as Slurm 22.05 prints them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from whesl.managers.resource.embedded.protocol import NodeView
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job
+from whesl.managers.resource.hostlist import compress
+from whesl.model.errors import UsageError
+from whesl.model.states import JobState
+
+COMPACT = {
+    JobState.PENDING: "PD",
+    JobState.RUNNING: "R",
+    JobState.COMPLETING: "CG",
+    JobState.COMPLETED: "CD",
+    JobState.FAILED: "F",
+    JobState.CANCELLED: "CA",
+    JobState.TIMEOUT: "TO",
+    JobState.NODE_FAIL: "NF",
+}
+MIN_JOB_AGE = 300.0  # how long squeue and scontrol know a job that has ended, in seconds
+_SPEC = re.compile(r"%(\.?)(\d*)([A-Za-z])")
+_SHORT_NODE = {
+    "allocated": "alloc",
+    "mixed": "mix",
+    "completing": "comp",
+    "unknown": "unk",
+    "draining": "drng",
+    "drained": "drain",
+}
+
+Fields = Mapping[str, tuple[str, Callable[..., str]]]
+
+
+class Column(NamedTuple):
+    """A field of a format, between texts of its own; no ``key``: only the text. No ``width``: it is whole."""
+
+    key: str
+    before: str = ""
+    after: str = ""
+    right: bool = False
+    width: int | None = None
+
+
+def layout(
+    last: Mapping[str, str], text: str, names: Mapping[str, str], fields: Fields, command: str
+) -> list[Column]:
+    """Return the columns of ``--Format`` where that is given, else of a format like ``%.18i|%j``.
+
+    Raises UsageError for a field that the command does not know.
+    """
+    return (
+        _long_columns(last["Format"], names, fields, command)
+        if "Format" in last
+        else _columns(text, fields, command)
+    )
+
+
+def _columns(text: str, fields: Fields, command: str) -> list[Column]:
+    found, position = [], 0
+    for match in _SPEC.finditer(text):
+        if match[3] not in fields:
+            raise UsageError(f"Invalid {command} format specification: {match[3]}")
+        width = int(match[2]) if match[2] else None
+        found.append(Column(match[3], text[position : match.start()], right=bool(match[1]), width=width))
+        position = match.end()
+    return [*found, Column("", text[position:])]
+
+
+def _long_columns(text: str, names: Mapping[str, str], fields: Fields, command: str) -> list[Column]:
+    """Split a ``--Format`` like ``JobID:.18,Name:|``.
+
+    Without a colon a field is 20 wide; with a suffix and no width it is printed whole.
+    """
+    found = []
+    for part in text.split(","):
+        name, colon, size = part.partition(":")
+        key = names.get(name.lower(), "")
+        if key not in fields:
+            raise UsageError(f"Invalid {command} format specification: {name}")
+        right = size.startswith(".")
+        size = size.removeprefix(".")
+        suffix = size.lstrip("0123456789")
+        digits = size[: len(size) - len(suffix)] if colon else "20"
+        found.append(Column(key, after=suffix, right=right, width=int(digits) if digits else None))
+    return found
+
+
+def write(columns: Sequence[Column], fields: Fields, item: object = None) -> None:
+    """Print the line of an item, or without one the titles: texts are padded and cut to their width."""
+    line = ""
+    for column in columns:
+        if column.key:
+            title, value = fields[column.key]
+            line += column.before + _fitted(title if item is None else value(item), column) + column.after
+        else:
+            line += column.before
+    sys.stdout.write(line + "\n")
+
+
+def _fitted(text: str, column: Column) -> str:
+    width = column.width
+    if width is None:
+        return text
+    return text[:width].rjust(width) if column.right else text[:width].ljust(width)
+
+
+def duration(seconds: float) -> str:
+    """Return a time as squeue does: ``0:02``, ``1:02:03``, ``2-01:02:03``."""
+    total = max(0, int(seconds))
+    days, rest = divmod(total, 86400)
+    hours, rest = divmod(rest, 3600)
+    minutes, left = divmod(rest, 60)
+    if days:
+        return f"{days}-{hours:02}:{minutes:02}:{left:02}"
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def long_duration(seconds: float) -> str:
+    """Return a time as scontrol and sacct do: ``00:05:00``, ``2-01:02:03``."""
+    total = max(0, int(seconds))
+    days, rest = divmod(total, 86400)
+    clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def stamp(when: float, none: str = "N/A") -> str:
+    """Return a date in the form that SLURM_TIME_FORMAT asks for, or ``none`` when it is not known."""
+    form = os.environ.get("SLURM_TIME_FORMAT", "standard")
+    if form in ("standard", "relative"):
+        form = "%Y-%m-%dT%H:%M:%S"
+    return time.strftime(form, time.localtime(when)) if 0 < when < 1e11 else none
+
+
+def elapsed(job: Job, now: float) -> float:
+    """Return for how long a job ran, or runs, in seconds."""
+    if not job.started:
+        return 0.0
+    return (job.ended if job.ended and job.state is not JobState.RUNNING else now) - job.started
+
+
+def end_time(job: Job) -> float:
+    """Return when a job ended, or will be ended by its limit; 0 when nobody knows."""
+    if job.state.ended or job.state is JobState.COMPLETING:
+        return job.ended
+    return job.started + job.time_limit if job.started and job.time_limit is not None else 0.0
+
+
+def limit(job: Job, form: Callable[[float], str] = duration) -> str:
+    """Return a job's time limit."""
+    return "UNLIMITED" if job.time_limit is None else form(job.time_limit)
+
+
+def node_list(job: Job) -> str:
+    """Return a job's nodes in Slurm's notation; those it lost only when it has ended."""
+    return compress(sorted((*job.nodes, *job.lost)) if job.state.ended else job.nodes)
+
+
+def node_count(job: Job) -> int:
+    """Return how many nodes a job has, or wants at least."""
+    if job.state is JobState.PENDING:
+        return job.spec.nodes or max(1, len(job.spec.nodelist))
+    return len(job.nodes) or len(job.lost)
+
+
+def cpu_count(job: Job) -> int:
+    """Return how many CPUs a job has, or wants."""
+    if job.shares:
+        return sum(share.cpus for share in job.shares)
+    return (job.spec.tasks or node_count(job) * (job.spec.tasks_per_node or 1)) * job.spec.cpus_per_task
+
+
+def recent(job: Job, now: float) -> bool:
+    """Whether squeue still knows a job."""
+    return not job.state.ended or now - job.ended < MIN_JOB_AGE
+
+
+def dependency(job: Job) -> str:
+    """Return a job's dependencies as they are written."""
+    return ("?" if job.spec.any_dependency else ",").join(
+        f"{dependency.kind}:{dependency.job}" for dependency in job.spec.dependencies
+    )
+
+
+def complete_state(view: NodeView) -> str:
+    """Return a node's state with all its flags: ``down+drain+not_responding``."""
+    base = "idle" if view.base == "completing" else view.base
+    flags = {
+        "completing": view.base == "completing",
+        "drain": view.drain,
+        "not_responding": not view.responds,
+    }
+    return "+".join([base, *(flag for flag, is_set in flags.items() if is_set)])
+
+
+def node_state(view: NodeView, *, short: bool = False) -> str:
+    """Return a node's state: ``idle``, ``alloc*``, ``drng``, ... (long: ``allocated*``, ``draining``)."""
+    word = view.base
+    if view.drain:
+        word = "draining" if word in ("allocated", "mixed", "completing") else "drained"
+    if short:
+        word = _SHORT_NODE.get(word, word)
+    return word if view.responds else word + "*"

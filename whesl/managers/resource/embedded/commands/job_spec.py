@@ -1,0 +1,177 @@
+"""From the options of sbatch and srun to the job that is asked for."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import signal
+import socket
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from whesl.managers.resource.embedded.commands import options
+from whesl.managers.resource.embedded.environment import cleaned
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Dependency, JobSpec
+from whesl.model.errors import UsageError
+
+# A comment that begins so carries a submission token (whesl.managers.resource.slurm.slurm_command_output);
+# a known one is not queued again.
+MARK = "whesl:"
+_KINDS = ("after", "afterany", "afterok", "afternotok")
+_MAX_ARRAY = 10_000
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
+
+
+def specification(found: Iterable[tuple[str, str]], environ: Mapping[str, str], **fixed: Any) -> JobSpec:
+    """Return the job that options ask for.
+
+    Args:
+        found: option names and values; of two of a name the later one wins.
+        environ: the caller's environment.
+        **fixed: fields of the specification that the command decides.
+
+    Raises UsageError.
+    """
+    fields: dict[str, Any] = {
+        "name": "",
+        "user": environ.get("USER") or getpass.getuser(),
+        "uid": os.getuid(),
+        "gid": os.getgid(),
+        "submit_host": socket.gethostname(),
+        "token": environ.get("WHESL_SUBMIT_TOKEN", ""),
+        "nodes": None,
+        "workdir": os.getcwd(),  # noqa: PTH109  # pathlib costs every command's start
+    }
+    for name, value in found:
+        fields |= _field(name, value)
+    if fields["nodes"] is None and fields.get("tasks") is None:
+        fields["nodes"] = max(1, len(fields.get("nodelist", ())))
+    first = fields.get("comment", "").split(maxsplit=1)[:1]
+    if first and first[0].startswith(MARK) and not fields["token"]:
+        fields["token"] = first[0].removeprefix(MARK)
+    fields["workdir"] = os.path.abspath(fields["workdir"])  # noqa: PTH100
+    fields |= {name: value for name, value in fixed.items() if not (name == "name" and fields["name"])}
+    return JobSpec(**fields)
+
+
+def _field(name: str, value: str) -> dict[str, Any]:
+    """Return the fields that one option sets."""
+    plain = {
+        "account": "account",
+        "chdir": "workdir",
+        "comment": "comment",
+        "error": "error",
+        "input": "input",
+        "job-name": "name",
+        "output": "output",
+        "partition": "partition",
+    }
+    counted = {"cpus-per-task": "cpus_per_task", "ntasks": "tasks", "ntasks-per-node": "tasks_per_node"}
+    if name in plain:
+        return {plain[name]: value}
+    if name in counted:
+        return {counted[name]: options.count(value, f"--{name}")}
+    result: dict[str, Any] = {}
+    if name == "nodes":
+        result = {"nodes": options.node_count(value)}
+    elif name in ("nodelist", "exclude"):
+        result = {name: options.node_names(value)}
+    elif name == "nodefile":
+        result = {"nodelist": options.node_names(value if "/" in value else f"./{value}")}
+    elif name == "time":
+        result = {"time_limit": options.seconds(value)}
+    elif name == "begin":
+        result = {"begin": options.begin_time(value, time.time())}
+    elif name in ("hold", "exclusive", "requeue"):
+        result = {name: True}
+    elif name == "no-requeue":
+        result = {"requeue": False}
+    elif name == "no-kill":
+        if value not in ("", "set", "off", "no"):
+            raise UsageError("Invalid --no-kill specification")
+        result = {"no_kill": value in ("", "set")}
+    elif name == "open-mode":
+        if value[:1] not in ("a", "t"):
+            raise UsageError(f"Invalid --open-mode specification: {value}")
+        result = {"append": value.startswith("a")}
+    elif name == "dependency":
+        result = dependencies(value)
+    elif name == "array":
+        result = array(value)
+    elif name == "kill-on-invalid-dep":
+        result = {"kill_invalid_dependency": value == "yes"}
+    elif name == "signal":
+        result = {"warning": warning(value)}
+    return result
+
+
+def step_fields(name: str, value: str) -> dict[str, Any]:
+    """Return what one option means for a step inside a job. Raises UsageError."""
+    if name not in ("nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "nodelist", "exclude"):
+        return {}
+    return _field(name, value)
+
+
+def dependencies(text: str) -> dict[str, Any]:
+    """Read ``afterok:1:2,afterany:3`` (all) or ``...?...`` (any). Raises UsageError."""
+    found = []
+    for part in re.split(r"[,?]", text):
+        kind, _, jobs = part.partition(":")
+        ids = [job.split("+")[0].split("_")[0] for job in jobs.split(":")]
+        if kind not in _KINDS or not all(map(options.is_number, ids)):
+            raise UsageError(f"Invalid dependency specification: {text}")
+        found += [Dependency(kind=kind, job=int(job)) for job in ids]
+    return {"dependencies": tuple(found), "any_dependency": "?" in text}
+
+
+def array(text: str) -> dict[str, Any]:
+    """Read ``1-10:2,15%4``. Raises UsageError."""
+    indexes, _, limit = text.partition("%")
+    tasks: dict[int, None] = {}
+    for part in indexes.split(","):
+        match = _RANGE.fullmatch(part)
+        if match is None or (limit and not options.is_number(limit)):
+            raise UsageError(f"Invalid job array specification: {text}")
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if last < first or not step or (last - first) // step >= _MAX_ARRAY:
+            raise UsageError(f"Invalid job array specification: {text}")
+        tasks.update(dict.fromkeys(range(first, last + 1, step)))
+    return {"array": tuple(sorted(tasks)), "array_limit": int(limit or 0)}
+
+
+def warning(text: str) -> tuple[int, float, bool]:
+    """Read ``[B:]SIGNAL[@SECONDS]``: signal number, seconds before the limit, only the script."""
+    where, colon, rest = text.rpartition(":")
+    name, _, ahead = rest.partition("@")
+    if (colon and where not in ("B", "R", "BR", "RB")) or (ahead and not options.is_number(ahead)):
+        raise UsageError(f"Invalid --signal specification: {text}")
+    return signal_number(name), float(ahead or 60), "B" in where
+
+
+def signal_number(name: str) -> int:
+    """Return the number of a signal given by number or name, with or without SIG. Raises UsageError."""
+    if options.is_number(name) and 0 < int(name) < signal.NSIG:
+        return int(name)
+    try:
+        return signal.Signals[f"SIG{name.upper().removeprefix('SIG')}"].value
+    except KeyError:
+        raise UsageError(f"Unknown job signal: {name}") from None
+
+
+def exported(choice: str | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment that ``--export`` lets through: ALL, NONE, names and NAME=VALUE."""
+    everything = cleaned(environ)
+    if choice is None or choice == "ALL":
+        return everything
+    keep = {"HOME", "USER", "LOGNAME", "SHELL", "PATH", "WHESL_HOME"}
+    words = [] if choice in ("NONE", "NIL") else choice.split(",")
+    base = everything if "ALL" in words else {k: v for k, v in everything.items() if k in keep}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if equals:
+            base[name] = value
+        elif name in environ:
+            base[name] = environ[name]
+    return base

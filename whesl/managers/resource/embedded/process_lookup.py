@@ -1,0 +1,201 @@
+"""Processes of virtual nodes, found in /proc: by descent, by session and by environment."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from whesl.managers.resource.embedded.environment import CLUSTER, NODE
+from whesl.model.errors import TransientError
+from whesl.runtime.locking import procfs
+
+PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+
+
+class Process(NamedTuple):
+    """One line of /proc/PID/stat. ``started`` (clock ticks since boot) tells reused ids apart.
+
+    ``thread``: the number by which /proc shows its environment, another one than ``pid`` where its first
+    thread has ended before others.
+    """
+
+    pid: int
+    state: str
+    parent: int
+    session: int
+    started: int
+    thread: int = 0
+
+
+def look(pid: int) -> Process | None:
+    """Return a process, or None when there is none of that id. Raises OSError when that was not observed."""
+    fields = procfs.status_fields(pid)
+    if not fields:
+        return None
+    thread, state = procfs.living_thread(pid, fields)
+    return Process(pid, state, int(fields[1]), int(fields[3]), int(fields[19]), thread)
+
+
+def all_processes() -> dict[int, Process]:
+    """Return every process of this machine that can be seen."""
+    found = (look(int(name)) for name in os.listdir("/proc") if name.isdigit())  # noqa: PTH208
+    return {process.pid: process for process in found if process is not None}
+
+
+def variables(pid: int, names: Iterable[str]) -> dict[str, str]:
+    """Return the named variables of the environment that a process was started with; {} when unreadable."""
+    entries = (procfs.content(f"/proc/{pid}/environ") or b"").split(b"\0")
+    wanted = {name.encode(): name for name in names}
+    pairs = (entry.partition(b"=") for entry in entries)
+    return {wanted[name]: os.fsdecode(value) for name, _, value in pairs if name in wanted}
+
+
+def children(pid: int) -> list[int]:
+    """Return the ids of a process's children, whichever of its threads started them."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123
+                found += map(int, file.read().split())
+    except (FileNotFoundError, ProcessLookupError):
+        # Gone meanwhile, or a kernel without CONFIG_PROC_CHILDREN.
+        if look(pid) is not None and not os.path.exists(f"/proc/{pid}/task/{pid}/children"):  # noqa: PTH110
+            return [process.pid for process in all_processes().values() if process.parent == pid]
+    return found
+
+
+def descendants(roots: Iterable[int]) -> list[int]:
+    """Return the living processes at and below ``roots``, parents first."""
+    found: dict[int, None] = {}
+    frontier = list(roots)
+    while frontier:
+        pid = frontier.pop()
+        if pid in found:
+            continue
+        process = look(pid)
+        if process is not None and process.state not in "ZX":
+            found[pid] = None
+        frontier += children(pid)
+    return list(found)
+
+
+def send(pid: int, number: int) -> None:
+    """Send a signal; a process that has gone, or has become another user's, is no error."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def send_group(pid: int, number: int) -> None:
+    """Send a signal to a process group; one that has gone is no error."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
+
+
+def become_subreaper() -> None:
+    """Let orphans below this process become its children, so that descent finds whatever a node runs.
+
+    Raises OSError.
+    """
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def of_node(cluster: str, node: str, daemon: int | None) -> set[int]:
+    """Return the living processes of a node, its daemon and the caller left out.
+
+    Args:
+        cluster: the cluster's directory.
+        node: the node's name.
+        daemon: the node daemon's process id, when it lives.
+    """
+    found = set(descendants([daemon])) if daemon is not None else set()
+    everything = all_processes()
+    for pid, process in everything.items():
+        marks = variables(process.thread, (CLUSTER, NODE))
+        if marks.get(CLUSTER) == cluster and marks.get(NODE) == node:
+            found.add(pid)
+    found |= set(descendants(found))
+    alive = {pid for pid in found if pid in everything and everything[pid].state not in "ZX"}
+    return alive - {os.getpid(), daemon}
+
+
+def crash(cluster: str, node: str, daemon: int | None, *, patience: float = 10.0) -> int:
+    """Kill a node like a power cut: everything at once, nothing reported. Returns how many processes died.
+
+    The daemon is stopped first, so that it neither reports nor starts anything, and killed last, so
+    that descent finds everything. A caller that runs on the node itself is spared.
+
+    Args:
+        cluster: the cluster's directory.
+        node: the node's name.
+        daemon: the node daemon's process id, when it lives.
+        patience: seconds until it is given up.
+
+    Raises TransientError when something would not die.
+    """
+    if daemon is not None:
+        send(daemon, signal.SIGSTOP)
+    killed: set[int] = set()
+
+    def kill_rest() -> bool:
+        left = of_node(cluster, node, daemon)
+        for pid in left:
+            send(pid, signal.SIGKILL)
+        killed.update(left)
+        return not left
+
+    _until(kill_rest, patience, f"processes of {node} do not die")
+    if daemon is not None:
+        send(daemon, signal.SIGKILL)
+        killed.add(daemon)
+        last = daemon
+        _until(
+            lambda: not ((left := look(last)) and left.state not in "ZX"), patience, f"{node} does not die"
+        )
+        # Once more: what the daemon had begun to start when it was stopped.
+        daemon = None
+        _until(kill_rest, patience, f"processes of {node} do not die")
+    return len(killed)
+
+
+def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> None:
+    """Stop everything on a node, daemon first: it lives, and does nothing. Raises TransientError."""
+    send(daemon, signal.SIGSTOP)
+    told: set[int] = set()
+
+    def stopped() -> bool:
+        # A shell whose vfork(2) waits for a child that was stopped is in the kernel (D), and stops after it.
+        running = [
+            pid
+            for pid in of_node(cluster, node, daemon)
+            if (p := look(pid)) and p.state not in ("TtZXD" if pid in told else "TtZX")
+        ]
+        for pid in running:
+            send(pid, signal.SIGSTOP)
+        told.update(running)
+        return not running
+
+    _until(stopped, patience, f"processes of {node} do not stop")
+
+
+def thaw(cluster: str, node: str, daemon: int) -> None:
+    """Let a frozen node go on."""
+    for pid in of_node(cluster, node, daemon):
+        send(pid, signal.SIGCONT)
+    send(daemon, signal.SIGCONT)
+
+
+def _until(done: Callable[[], bool], patience: float, complaint: str) -> None:
+    deadline = time.monotonic() + patience
+    while not done():
+        if time.monotonic() > deadline:
+            raise TransientError(complaint)
+        time.sleep(0.01)

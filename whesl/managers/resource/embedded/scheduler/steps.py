@@ -1,0 +1,198 @@
+"""The steps of all jobs: which nodes and CPUs each holds inside its job, and who waits for them.
+
+As in Slurm since 20.11, a step holds the CPUs of its tasks inside the job until all its nodes reported
+their end; only ``--overlap`` steps stand beside others. So a step on a lost node keeps what it has
+until the resource manager notices the loss.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+
+import msgspec
+
+from whesl.managers.resource.embedded.scheduler.actions import (
+    Action,
+    Signal,
+    StepChanged,
+    StepDelayed,
+    StepGranted,
+    StepRefused,
+)
+from whesl.managers.resource.embedded.scheduler.fitting import spread
+from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, Step, StepShare, StepWish
+
+replace = msgspec.structs.replace
+KILLED = 128 + signal.SIGKILL
+
+
+class StepTable:
+    """All steps by job and restart count, and the requests that wait."""
+
+    def __init__(self, steps: Iterable[Step] = ()) -> None:
+        self._steps: dict[tuple[int, int], dict[int, Step]] = {}
+        self._waiting: dict[int, list[tuple[int, StepWish]]] = {}
+        self._changed: dict[tuple[int, int, int], Step] = {}
+        for step in steps:
+            self._steps.setdefault((step.job, step.restart), {})[step.id] = step
+
+    def get(self, job: int, restart: int, step: int) -> Step | None:
+        """Return a step, or None."""
+        return self._steps.get((job, restart), {}).get(step)
+
+    def of(self, job: int, restart: int) -> list[Step]:
+        """Return the steps of a job's incarnation that have not ended."""
+        return [step for step in self._steps.get((job, restart), {}).values() if not step.ended]
+
+    def all_of(self, job: int, restart: int) -> list[Step]:
+        """Return all steps of a job's incarnation."""
+        return list(self._steps.get((job, restart), {}).values())
+
+    def open(self) -> list[Step]:
+        """Return every step that has not ended."""
+        return [step for steps in self._steps.values() for step in steps.values() if not step.ended]
+
+    def waiting(self, job: int) -> bool:
+        """Whether somebody waits for a step in a job."""
+        return bool(self._waiting.get(job))
+
+    def request(self, request: int, wish: StepWish, job: Job, now: float) -> list[Action]:
+        """Create a step, or let its request wait, or refuse it."""
+        answer = self._answer(request, wish, job, now)
+        if isinstance(answer, StepDelayed):
+            self._waiting.setdefault(job.id, []).append((request, wish))
+        return [answer]
+
+    def retry(self, job: Job, now: float) -> list[Action]:
+        """Look again at the requests that wait in a job, in their order."""
+        actions: list[Action] = []
+        left = []
+        for request, wish in self._waiting.pop(job.id, []):
+            answer = self._answer(request, wish, job, now)
+            if isinstance(answer, StepDelayed):
+                left.append((request, wish))
+            else:
+                actions.append(answer)
+        if left:
+            self._waiting[job.id] = left
+        return actions
+
+    def refuse_waiting(self, job: int, text: str) -> list[Action]:
+        """Refuse all requests that wait in a job."""
+        return [StepRefused(request, text) for request, _ in self._waiting.pop(job, [])]
+
+    def forget(self, request: int) -> None:
+        """Drop a request whose asker has gone."""
+        for job, waiting in list(self._waiting.items()):
+            self._waiting[job] = [entry for entry in waiting if entry[0] != request]
+
+    def node_done(self, step: Step, node: str, code: int, now: float) -> list[Action]:
+        """A node's part of a step has ended with its highest exit status."""
+        if node not in step.open_nodes:
+            return []
+        left = tuple(name for name in step.open_nodes if name != node)
+        return self._put(replace(step, open_nodes=left, code=max(step.code, code)), now)
+
+    def node_lost(self, step: Step, node: str, now: float) -> list[Action]:
+        """A node of a step was lost; its tasks count as killed."""
+        if node not in step.open_nodes:
+            return []
+        return self.node_done(replace(step, lost=(*step.lost, node)), node, KILLED, now)
+
+    def cancel(self, step: Step) -> list[Action]:
+        """Kill a step on all its nodes."""
+        actions = self._put(replace(step, cancelled=True), 0.0)
+        kills = (
+            Signal(node, step.job, step.restart, signal.SIGKILL, False, True, step.id, "CANCELLED AT {time}")
+            for node in step.open_nodes
+        )
+        return [*actions, *kills]
+
+    def take(self) -> list[Step]:
+        """Return and forget which steps changed."""
+        changed = list(self._changed.values())
+        self._changed = {}
+        return changed
+
+    def _put(self, step: Step, now: float) -> list[Action]:
+        if not step.open_nodes and not step.ended:
+            step = replace(step, ended=now)
+        self._steps.setdefault((step.job, step.restart), {})[step.id] = step
+        self._changed[step.job, step.restart, step.id] = step
+        return [StepChanged(step)]
+
+    def _answer(self, request: int, wish: StepWish, job: Job, now: float) -> Action:
+        refused = f"Unable to create step for job {job.id}: "
+        shares = {share.node: share for share in job.shares if share.node not in wish.exclude}
+        if not set(wish.nodelist) <= shares.keys():
+            return StepRefused(request, refused + "Requested node configuration is not available")
+        count = wish.nodes if wish.nodes is not None else len(wish.nodelist) or len(job.shares)
+        count = max(count, len(wish.nodelist))
+        if count > len(job.shares):
+            return StepRefused(request, f"Only allocated {len(job.shares)} nodes asked for {count}")
+        if count > len(shares):
+            return StepRefused(request, refused + "Requested node configuration is not available")
+        tasks = wish.tasks if wish.tasks is not None else count * (wish.tasks_per_node or 1)
+        count = min(count, tasks)
+        order = [*wish.nodelist, *(node for node in shares if node not in wish.nodelist)]
+
+        def room(cpus: int) -> int:
+            if wish.overcommit:
+                return tasks
+            fitting = cpus // wish.cpus_per_task
+            return fitting if wish.tasks_per_node is None else min(fitting, wish.tasks_per_node)
+
+        capacity = {node: room(shares[node].cpus) for node in order}
+        if self._place(order, capacity, wish, count, tasks) is None:
+            return StepRefused(request, refused + "More processors requested than permitted")
+        if not wish.overlap:
+            used = self._used(job)
+            capacity = {node: room(shares[node].cpus - used.get(node, 0)) for node in order}
+        placed = self._place(order, capacity, wish, count, tasks)
+        if placed is None:
+            return StepDelayed(request)
+        nodes = sorted(placed, key=job.nodes.index)
+        first = 0
+        step_shares = []
+        for node, number in zip(nodes, spread(tasks, [capacity[node] for node in nodes]), strict=True):
+            step_shares.append(StepShare(node=node, tasks=tuple(range(first, first + number))))
+            first += number
+        step = Step(
+            job=job.id,
+            restart=job.restarts,
+            id=max(self._steps.get((job.id, job.restarts), {}), default=-1) + 1,
+            name=wish.name,
+            token=wish.token,
+            shares=tuple(step_shares),
+            cpus_per_task=wish.cpus_per_task,
+            overlap=wish.overlap,
+            open_nodes=tuple(nodes),
+            started=now,
+        )
+        self._put(step, now)
+        return StepGranted(request, step)
+
+    def _used(self, job: Job) -> dict[str, int]:
+        used: dict[str, int] = {}
+        for step in self.of(job.id, job.restarts):
+            for share in step.shares:
+                if share.node in step.open_nodes and not step.overlap:
+                    used[share.node] = used.get(share.node, 0) + len(share.tasks) * step.cpus_per_task
+        return used
+
+    @staticmethod
+    def _place(
+        order: list[str], capacity: dict[str, int], wish: StepWish, count: int, tasks: int
+    ) -> list[str] | None:
+        """Choose ``count`` nodes with room, the named ones first; None when there is not enough."""
+        if any(capacity[node] < 1 for node in wish.nodelist):
+            return None
+        roomy = [node for node in order if capacity[node] >= 1]
+        chosen = roomy[:count]
+        if sum(capacity[node] for node in chosen) < tasks:
+            named = len(wish.nodelist)
+            rest = sorted(roomy[named:], key=lambda node: -capacity[node])
+            chosen = roomy[:named] + rest[: max(0, count - named)]
+        enough = len(chosen) == count and sum(capacity[node] for node in chosen) >= tasks
+        return chosen if enough else None

@@ -1,0 +1,366 @@
+"""What runs on one virtual node: scripts and tasks as processes, their output, their ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import selectors
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from whesl.managers.resource.embedded import process_lookup, protocol
+from whesl.managers.resource.embedded.channel import Channel
+from whesl.managers.resource.embedded.environment import STEP, of_task
+from whesl.managers.resource.launcher_shims.nodes_in_use import TOKEN
+from whesl.model import attempt_rlimit_mark
+
+READ = 64 * 1024
+LINE_LIMIT = 64 * 1024  # a longer line is passed on in pieces
+BACKLOG = 1024 * 1024  # bytes on their way to a slow srun before the tasks' output is no longer read
+
+Incarnation = tuple[int, int]
+
+
+class Stream:
+    """One output of one task, read until its end and passed on in whole lines."""
+
+    def __init__(self, descriptor: int, task: int, number: int, raw: bool) -> None:
+        os.set_blocking(descriptor, False)
+        self.descriptor, self.task, self.number, self._raw = descriptor, task, number, raw
+        self._partial = b""
+
+    def read(self) -> tuple[bytes, bool]:
+        """Return what may be passed on now, and whether this was the end."""
+        try:
+            data = os.read(self.descriptor, READ)
+        except BlockingIOError:
+            return b"", False
+        except OSError:
+            data = b""
+        if not data:
+            rest, self._partial = self._partial, b""
+            return rest, True
+        data = self._partial + data
+        cut = len(data) if self._raw or len(data) > LINE_LIMIT else data.rfind(b"\n") + 1
+        self._partial = data[cut:]
+        return data[:cut], False
+
+    def drain(self) -> bytes:
+        """Return all that is left to read now and close; a process that was left behind may hold it open."""
+        result = b""
+        while True:
+            data, end = self.read()
+            result += data
+            if end or not data:
+                break
+        os.close(self.descriptor)
+        return result + self._partial
+
+
+class Task:
+    """A process of a script (``number`` -1) or of a step, leader of its own session."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], number: int) -> None:
+        self.popen, self.pid, self.number = popen, popen.pid, number
+        self.streams: list[Stream] = []
+        self.input = bytearray()
+        self.input_ended = False
+
+
+class LocalStep:
+    """A step's part on this node."""
+
+    def __init__(self, launch: protocol.LaunchStep, channel: Channel) -> None:
+        self.launch = launch
+        self.channel: Channel | None = channel
+        self.tasks: dict[int, Task] = {}
+        self.code = 0
+        self.untaken = 0
+
+    @property
+    def incarnation(self) -> Incarnation:
+        """Job and restart count."""
+        return self.launch.job, self.launch.restart
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Job, restart count, step."""
+        return self.launch.job, self.launch.restart, self.launch.step
+
+    def send(self, message: protocol.Message) -> None:
+        """Tell srun, if it is still there."""
+        if self.channel is not None and not self.channel.closed:
+            self.channel.send(message)
+
+    def say(self, text: str) -> None:
+        """Write a line of the node's own to srun's standard error."""
+        self.send(protocol.Output(task=-1, stream=2, data=text.encode() + b"\n"))
+
+
+class Runner:
+    """Starts processes and passes their output on.
+
+    Args:
+        cluster: the cluster's directory.
+        node: this node's name.
+        storage: its node-local storage.
+        selector: the daemon's; streams are registered there with this object's ``readable``.
+    """
+
+    def __init__(self, cluster: str, node: str, storage: str, selector: selectors.BaseSelector) -> None:
+        self._cluster, self._node, self._storage = cluster, node, storage
+        self._selector = selector
+        self.owners: dict[int, tuple[Task, LocalStep | None, Incarnation]] = {}
+
+    def start_script(self, launch: protocol.Launch) -> Task | tuple[int, str]:
+        """Start a job's script; returns an exit code and a complaint when that cannot be done."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_APPEND if launch.append else os.O_TRUNC)
+        opened: list[int] = []
+        try:
+            opened.append(os.open(launch.input, os.O_RDONLY | os.O_CLOEXEC))
+            # Always appending, so that the files' other writers (and this one) do not overwrite each other.
+            opened.append(os.open(launch.output, flags | os.O_APPEND, 0o666))
+            if launch.error != launch.output:
+                opened.append(os.open(launch.error, flags | os.O_APPEND, 0o666))
+            workdir = launch.workdir
+            if not os.path.isdir(workdir):  # noqa: PTH112
+                complaint = f"slurmstepd: error: couldn't chdir to `{workdir}': going to /tmp instead\n"
+                os.write(opened[-1], complaint.encode())
+                workdir = "/tmp"  # noqa: S108  # where Slurm goes
+            name = f"{launch.job}.{launch.restart}.batch"
+            environ = launch.environment | of_task(self._cluster, self._node, self._storage, name, 0, (0,))
+            popen = _start(
+                [launch.script, *launch.arguments],
+                stdin=opened[0],
+                stdout=opened[1],
+                stderr=opened[-1],
+                cwd=workdir,
+                env=environ,
+            )
+        except (OSError, ValueError) as error:
+            return 1, str(error)
+        finally:
+            for descriptor in opened:
+                os.close(descriptor)
+        task = Task(popen, -1)
+        self.owners[task.pid] = (task, None, (launch.job, launch.restart))
+        return task
+
+    def start_step(self, step: LocalStep) -> None:
+        """Start the tasks of a step; those that cannot be started end at once with errno, as in Slurm."""
+        launch = step.launch
+        name = f"{launch.job}.{launch.restart}.{launch.step}"
+        failures = []
+        for number in launch.tasks:
+            environ = launch.environment | of_task(
+                self._cluster, self._node, self._storage, name, number, launch.tasks
+            )
+            try:
+                popen = _start(
+                    launch.command,
+                    stdin=subprocess.PIPE if number in launch.input else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=launch.workdir,
+                    env=environ,
+                    umask=launch.umask,
+                )
+            except (OSError, ValueError) as error:
+                code = getattr(error, "errno", None) or errno.EINVAL
+                failures.append((number, code, os.strerror(code)))
+                continue
+            task = Task(popen, number)
+            assert popen.stdout is not None and popen.stderr is not None
+            for stream_number, pipe in ((1, popen.stdout), (2, popen.stderr)):
+                stream = Stream(os.dup(pipe.fileno()), number, stream_number, launch.raw)
+                pipe.close()
+                task.streams.append(stream)
+                self._selector.register(
+                    stream.descriptor, selectors.EVENT_READ, self._reader(step, task, stream)
+                )
+            if popen.stdin is not None:
+                os.set_blocking(popen.stdin.fileno(), False)
+            step.tasks[number] = task
+            self.owners[task.pid] = (task, step, step.incarnation)
+        step.send(protocol.Launched(pids=tuple(task.pid for task in step.tasks.values())))
+        for number, code, text in failures:
+            step.say(f"slurmstepd: error: execve(): {launch.command[0]}: {text}")
+            step.code = max(step.code, code)
+            step.send(protocol.TaskExit(task=number, code=code, signal=0))
+
+    def _reader(self, step: LocalStep, task: Task, stream: Stream) -> Callable[[], None]:
+        def readable() -> None:
+            data, end = stream.read()
+            if data:
+                step.send(protocol.Output(task=stream.task, stream=stream.number, data=data))
+            if end:
+                self._selector.unregister(stream.descriptor)
+                os.close(stream.descriptor)
+                task.streams.remove(stream)
+
+        return readable
+
+    def ended(self, task: Task, step: LocalStep, code: int, signum: int) -> None:
+        """A task of a step was reaped: pass on the rest of its output and its exit."""
+        for stream in task.streams:
+            # A paused stream is not registered.
+            if stream.descriptor in self._selector.get_map():
+                self._selector.unregister(stream.descriptor)
+            if rest := stream.drain():
+                step.send(protocol.Output(task=stream.task, stream=stream.number, data=rest))
+        task.input.clear()
+        task.input_ended = True
+        self._pump(step, task)
+        del step.tasks[task.number]
+        step.code = max(step.code, 128 + signum if signum else code)
+        step.send(protocol.TaskExit(task=task.number, code=code, signal=signum))
+
+    def balance(self, step: LocalStep) -> None:
+        """Stop reading a step's output while srun is slow to take it, and go on when it has."""
+        full = step.channel is not None and len(step.channel.outgoing) > BACKLOG
+        for task in step.tasks.values():
+            for stream in task.streams:
+                reading = stream.descriptor in self._selector.get_map()
+                if full and reading:
+                    self._selector.unregister(stream.descriptor)
+                elif not full and not reading:
+                    self._selector.register(
+                        stream.descriptor, selectors.EVENT_READ, self._reader(step, task, stream)
+                    )
+
+    def feed(self, step: LocalStep, data: bytes) -> None:
+        """Give input to the tasks that take it; no data closes it. Taken answers once all have got it."""
+        step.untaken += len(data)
+        for task in step.tasks.values():
+            if data:
+                task.input += data
+            else:
+                task.input_ended = True
+            self._pump(step, task)
+        self._confirm(step)
+
+    def _pump(self, step: LocalStep, task: Task) -> None:
+        pipe = task.popen.stdin
+        if pipe is None or pipe.closed:
+            task.input.clear()
+            return
+        registered = pipe.fileno() in self._selector.get_map()
+        try:
+            while task.input:
+                del task.input[: os.write(pipe.fileno(), task.input)]
+        except BlockingIOError:
+            if not registered:
+                self._selector.register(
+                    pipe.fileno(), selectors.EVENT_WRITE, lambda: self._pump_on(step, task)
+                )
+            return
+        except OSError:
+            # The reader has closed it.
+            task.input.clear()
+            task.input_ended = True
+        if registered:
+            self._selector.unregister(pipe.fileno())
+        if task.input_ended:
+            _close(task)
+
+    def _pump_on(self, step: LocalStep, task: Task) -> None:
+        self._pump(step, task)
+        self._confirm(step)
+
+    def _confirm(self, step: LocalStep) -> None:
+        if step.untaken and not any(task.input for task in step.tasks.values()):
+            step.send(protocol.Taken(count=step.untaken))
+            step.untaken = 0
+
+    def of_job(self, incarnation: Incarnation, *, batch: bool = True, step: int | None = None) -> list[int]:
+        """Return the living processes of a job on this node, orphans included.
+
+        Args:
+            incarnation: job and restart count.
+            batch: with those of the script.
+            step: only those of this step; None for all.
+        """
+        prefix = f"{incarnation[0]}.{incarnation[1]}."
+        roots = []
+        for pid in process_lookup.children(os.getpid()):
+            owned = self.owners.get(pid)
+            if owned is not None:
+                _, local, theirs = owned
+                mark = f"{theirs[0]}.{theirs[1]}." + (str(local.launch.step) if local else "batch")
+            else:
+                mark = process_lookup.variables(pid, (STEP,)).get(STEP, "")
+            if not mark.startswith(prefix):
+                continue
+            part = mark[len(prefix) :]
+            wanted = (part == "batch" and batch) if step is None or part == "batch" else part == str(step)
+            if wanted or (step is None and part != "batch"):
+                roots.append(pid)
+        return process_lookup.descendants(roots)
+
+    def signal_step(self, step: LocalStep, number: int) -> None:
+        """Send a signal to a step's tasks; SIGKILL goes to everything that they started, too."""
+        for task in list(step.tasks.values()):
+            process_lookup.send_group(task.pid, number)
+        if number == signal.SIGKILL:
+            for pid in self.of_job(step.incarnation, batch=False, step=step.launch.step):
+                process_lookup.send(pid, number)
+
+
+def _start(
+    command: Sequence[str],
+    *,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    cwd: str,
+    env: Mapping[str, str],
+    umask: int = -1,
+) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own.
+
+    Where a node's storage is limited, SIGXFSZ is ignored: a full quota is then write()'s error.
+    One of an attempt carries its mark, as Slurm and Flux pass it on. It is set after the fork: with it, this
+    daemon would be taken for one of the attempt's processes, and killed with them.
+    """
+    hard = resource.getrlimit(resource.RLIMIT_RSS)[1]
+    token = env.get(TOKEN, "")
+    mark = (attempt_rlimit_mark.of_token(token), hard) if token and hard == resource.RLIM_INFINITY else None
+    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+    kept = (signal.SIGXFSZ,) if limited else ()
+    # Also what was ignored where the cluster was started, as SIGINT is for a shell's background processes.
+    ignored = [
+        number
+        for number in signal.valid_signals()
+        if number not in kept and signal.getsignal(number) is signal.SIG_IGN
+    ]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        return subprocess.Popen(
+            command,
+            bufsize=0,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=cwd,
+            env=env,
+            umask=umask,
+            start_new_session=True,
+            restore_signals=False,
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_RSS, mark) if mark else None,
+        )
+    finally:
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _close(task: Task) -> None:
+    if task.popen.stdin is not None and not task.popen.stdin.closed:
+        try:
+            task.popen.stdin.close()
+        except OSError:
+            # The reader went first.
+            return

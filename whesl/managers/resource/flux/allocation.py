@@ -1,0 +1,261 @@
+"""Flux from inside: steps on chosen nodes, what Flux says of them, and its news as they happen.
+
+An allocation is either an instance of one's own (a batch script's, or one started by ``flux start``), whose
+nodes are its brokers, or a job's task in an instance that runs more than this job. Names of nodes are the
+hosts of the instance's resources; where one machine has several brokers, ``host.RANK``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal as signals
+import socket
+import stat
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from whesl.managers.resource.flux import flux_command_output
+from whesl.managers.resource.flux.bridge_client import IDLE, TIMEOUT, Bridge
+from whesl.managers.resource.flux.exec_steps import STEP, FluxStep, signal_command, step_command
+from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, PLAIN, RANKS
+from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES
+from whesl.managers.resource.port import AllocationInfo, JobException, NodeEvent, Step, StepRequest
+from whesl.managers.resource.step_process import start
+from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
+from whesl.model.states import NodeState
+
+# Seconds for a look at a broker (see ``Allocation.gone``).
+LOOK = 0.1
+
+
+class FluxAllocation:
+    """The inside face of the port for Flux, which also tells news.
+
+    Args:
+        environ: the environment of the batch script or task, as Flux gave it.
+        uri: of the instance, instead of FLUX_URI's in ``environ``.
+        timeout: seconds after which Flux counts as not answering.
+    """
+
+    name = "flux"
+
+    def __init__(self, environ: Mapping[str, str], *, uri: str = "", timeout: float = TIMEOUT) -> None:
+        self._environ = {**environ, **({"FLUX_URI": uri} if uri else {})}
+        if not self._environ.get("FLUX_URI"):
+            raise UsageError("FLUX_URI is not set", hint="is this inside a Flux instance?")
+        self._bridge = Bridge(self._environ, timeout=timeout, idle=IDLE)
+        # In ASCII, as file names and other programs' logs want it; Flux takes both forms.
+        self._task_of = (
+            "" if uri else environ.get("FLUX_JOB_ID", "").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
+        )
+        self._lock = threading.Lock()
+        self._names: dict[int, str] = {}
+        self._info: AllocationInfo | None = None
+        self._above = False
+        self._plain = False
+        self._background: list[subprocess.Popen[bytes]] = []
+        self._states: dict[int, NodeState] = {}
+        self._drained: set[int] = set()
+
+    @staticmethod
+    def present(environ: Mapping[str, str]) -> bool:
+        """Whether a process with this environment is inside a job or an instance of its own.
+
+        Not so for an instance of somebody else, which is a system's that one submits to, for one that is
+        reached from elsewhere (flux-proxy(1)), and for the variable of one that is not here or not any more.
+        """
+        uri = environ.get("FLUX_URI", "")
+        if not uri.startswith("local://") or environ.get("FLUX_PROXY_REMOTE"):
+            return False
+        task = bool(environ.get("FLUX_JOB_ID"))
+        path = uri.removeprefix("local://")
+        try:
+            found = os.stat(path)  # noqa: PTH116 - no path is made of it
+            if not stat.S_ISSOCK(found.st_mode) or not (task or found.st_uid == os.geteuid()):
+                return False
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+                probe.settimeout(1.0)
+                probe.connect(path)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the process through which Flux is spoken to."""
+        self._bridge.close()
+
+    def describe(self) -> AllocationInfo:
+        """Return what the job was given; asked for once, as it does not change."""
+        with self._lock:
+            if self._info is None:
+                self._info = self._ask()
+            return self._info
+
+    def _ask(self) -> AllocationInfo:
+        found = self._bridge.call("instance")
+        try:
+            names = flux_command_output.names_by_rank(found["hosts"])
+            here = int(found["rank"])
+            owner = str(found["security.owner"]) == str(found["uid"])
+            job = str(found["job"])
+        except (KeyError, TypeError, ValueError):
+            raise CouldNotObserveError(f"flux: not an instance: {str(found)[:200]}") from None
+        tasks: int | None = None
+        if self._task_of:
+            job = self._task_of
+            record = self._own_record()
+            tasks = int(record.get("ntasks") or 0) or None
+            ranks = flux_command_output.ranks_of(record.get("ranks"))
+            # Brokers start steps for their instance's owner only; others have the node that they run on.
+            names = {rank: name for rank, name in names.items() if (rank in ranks if owner else rank == here)}
+        elif here in names:
+            names = {here: names[here], **names}
+        if not names:
+            raise CouldNotObserveError("flux: the allocation has no nodes", hint="see `flux resource list`")
+        self._names = names
+        self._above = not self._task_of
+        self._plain = found.get("plain") is True
+        nodes = tuple(names.values())
+        return AllocationInfo(
+            rjms=self.name,
+            job_id=job,
+            nodes=nodes,
+            batch_host=names.get(here, nodes[0]),
+            tasks=tasks,
+        )
+
+    def _own_record(self) -> dict[str, Any]:
+        found = self._bridge.call("jobs", ids=[self._task_of]).get(self._task_of)
+        if not isinstance(found, dict):
+            raise CouldNotObserveError(f"flux: the instance does not know job {self._task_of}")
+        return found
+
+    def _ranks(self) -> dict[str, int]:
+        self.describe()
+        return {name: rank for rank, name in self._names.items()}
+
+    # Steps --------------------------------------------------------------------------------------------
+
+    def launch(self, request: StepRequest) -> FluxStep:
+        """Start a step by the brokers of its nodes. Raises RefusedError, UsageError."""
+        ranks = self._ranks()
+        step = secrets.token_hex(8)
+        command = step_command(request, ranks)
+        process = start(command, {**self._environ, **request.environment, STEP: step}, "flux")
+        return FluxStep(process, step, tuple(ranks[node] for node in request.nodes))
+
+    def signal(self, step: Step, signum: int) -> None:
+        """Send a signal to the step's processes on every node that lives; SIGKILL to its flux exec as well.
+
+        Returns before it has arrived: a node that is silent but not yet lost answers nobody for a while.
+        """
+        if not isinstance(step, FluxStep):
+            raise UsageError(f"not a step of Flux: {step!r}")
+        self._background = [process for process in self._background if process.poll() is None]
+        if step.poll() is not None and signum != signals.SIGKILL:
+            return
+        if signum == signals.SIGKILL:
+            # First, so that it starts nothing any more when the nodes are searched.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(step.pid, signals.SIGKILL)
+        self._background.append(start(signal_command(step, signum), self._environ, "flux"))
+
+    # Nodes --------------------------------------------------------------------------------------------
+
+    def node_states(self) -> dict[str, NodeState]:
+        """Return Flux's view of the nodes."""
+        self.describe()
+        return flux_command_output.node_states(self._bridge.call("status"), self._names)
+
+    def gone(self, node: str) -> bool | None:
+        """Return whether the node's broker has ended, as the broker above it finds when it sends something.
+
+        False when it has answered, None when nothing is known.
+        A node that is cut off counts as ended once the kernel has given up the connection
+        (``tbon.tcp_user_timeout``), which is long after an agent's lease.
+        """
+        rank = next((rank for rank, name in self._names.items() if name == node), None)
+        if rank is None or not self._bridge.alive:
+            return None
+        try:
+            gone = self._bridge.call("gone", within=LOOK, rank=rank)["gone"]
+        except (WheslError, KeyError, TypeError):
+            return None
+        return gone if isinstance(gone, bool) else None
+
+    def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
+        """Return what our shim of ``flux`` has to know: Flux itself has no variables that hide nodes."""
+        ranks = self._ranks()
+        return {
+            INSTANCE: self._environ["FLUX_URI"],
+            RANKS: ",".join(f"{node}={rank}" for node, rank in ranks.items()),
+            HIDDEN_NODES: ",".join(node for node in ranks if node not in active),
+            PLAIN: "1" if self._plain else "",
+        }
+
+    def release(self, node: str) -> bool:
+        """Return False: Flux takes no node from a job that runs."""
+        return False
+
+    # News ---------------------------------------------------------------------------------------------
+
+    def watch(self) -> int:
+        """Begin to listen; see the port. Raises CouldNotObserveError."""
+        self.describe()
+        return self._bridge.watch(sorted(self._names), self._task_of)
+
+    def events(self) -> list[NodeEvent | JobException]:
+        """Return what has come since the last call."""
+        found: list[NodeEvent | JobException] = []
+        for event in self._bridge.events():
+            # What a damaged message says is dropped; the regular looks at the nodes still see what is true.
+            with contextlib.suppress(KeyError, TypeError, ValueError):
+                found += self._node_events(event) if event["event"] == "node" else [self._exception(event)]
+        return found
+
+    def _node_events(self, event: Mapping[str, Any]) -> list[NodeEvent]:
+        change, found = str(event["change"]), []
+        for rank in event["ranks"]:
+            if rank not in self._names:
+                continue
+            if change in ("drain", "undrain"):
+                (self._drained.add if change == "drain" else self._drained.discard)(rank)
+            old = self._states.get(rank, NodeState.UP)
+            new = flux_command_output.changed(old, change, rank in self._drained)
+            self._states[rank] = new
+            if new is not old:
+                reason = str(event.get("reason") or change)
+                found.append(
+                    NodeEvent(node=self._names[rank], state=new, reason=reason, time=float(event["time"]))
+                )
+        return found
+
+    def _exception(self, event: Mapping[str, Any]) -> JobException:
+        note = str(event.get("note") or "")
+        job, attempt = str(event["job"]), event.get("attempt")
+        return JobException(
+            job_id=job,
+            type=str(event["type"]),
+            severity=int(event["severity"]),
+            note=note,
+            time=float(event["time"]),
+            nodes=flux_command_output.nodes_in(note, self._names),
+            # The job that this allocation is belongs to no attempt: all of them are in it.
+            attempt=attempt if isinstance(attempt, str) and job != self._task_of else None,
+        )
+
+    def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
+        """Raise an exception on the job that this allocation is; False for an instance that is no job.
+
+        ``once``: not where the job's eventlog shows one of this kind and note already.
+        """
+        job = self.describe().job_id
+        if not job:
+            return False
+        above = self._above
+        self._bridge.call("raise", job=job, type=kind, severity=severity, note=note, above=above, once=once)
+        return True

@@ -1,0 +1,497 @@
+"""The bridge's far end by Flux's Python interface; runs under Flux's own Python. See ``bridge_client``.
+
+Needs the standard library, ``flux`` and the module beside it only, and no newer syntax than Flux's Python
+has. It ends with its standard input.
+
+Protocols: Flux RFC 20 (R), 21 (job events), 22 (idsets), 25 and 14 (jobspec); the RPCs are those behind
+flux-resource(1), flux-overlay(1), flux-jobs(1), flux-job(1) of flux-core 0.88.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import errno
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import flux  # type: ignore[import-not-found]
+import flux.constants  # type: ignore[import-not-found]
+import flux.job  # type: ignore[import-not-found]
+import flux.kvs  # type: ignore[import-not-found]
+from flux.hostlist import Hostlist  # type: ignore[import-not-found]
+from flux.idset import IDset  # type: ignore[import-not-found]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from whesl.managers.resource.flux.bridge_base import LATER, FarEnd, attempt_in, raised_in, token_in
+else:  # run as a script, in a Python without WHESL
+    from bridge_base import LATER, FarEnd, attempt_in, raised_in, token_in
+
+# Seconds between two pokes of a broker, and how many are poked in a second at most.
+POKE = 0.05
+POKES_PER_SECOND = 500
+# Pokes of one broker that may be unanswered: one that hangs must not gather more and more of them.
+UNANSWERED = 20
+# Who asks for a broker now gets this many pokes, so many seconds apart.
+INSIST = 10
+INSIST_EVERY = 0.01
+# Seconds for an answer of a service of the instance.
+PATIENCE = 15.0
+LOOKUPS = 256
+# Seconds that a look at a job's environment may take.
+ATTRIBUTION = 2.0
+ATTRIBUTES = ("rank", "jobid", "parent-uri", "security.owner")
+
+
+class ApiEnd(FarEnd):
+    """Answers requests about one instance."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__()
+        # What is waited for inside a callback has a handle of its own, which the reactor does not watch.
+        self.h = flux.Flux(uri) if uri else flux.Flux()
+        self.waiting = flux.Flux(uri) if uri else flux.Flux()
+        self.rank = int(self.attribute("rank") or 0)
+        self.size = int(self.attribute("size") or 1)
+        self.parents: dict[int, int] = {}
+        self.tokens: dict[int, str] = {}
+        self.unanswered: dict[int, int] = {}
+        self.lost: set[int] = set()
+        self.keep: list[Any] = []  # what must not be collected while the reactor runs
+
+    # Requests ---------------------------------------------------------------------------------------
+
+    def hear(self, *_: Any) -> None:
+        """Take requests; ends the program with the standard input."""
+        requests = self.requests()
+        if requests is None:
+            os._exit(0)
+        for request in requests:
+            self.perform(request)
+
+    def attribute(self, name: str) -> str:
+        """Return a broker attribute, empty when it is not set."""
+        try:
+            return str(self.waiting.attr_get(name))
+        except OSError:
+            return ""
+
+    def ask(self, topic: str, payload: Any = None) -> Any:
+        """Return a service's answer. Raises OSError, ETIMEDOUT when there is none."""
+        future = self.waiting.rpc(topic, payload, 0)
+        try:
+            return future.wait_for(PATIENCE).get()
+        except TimeoutError:
+            raise OSError(errno.ETIMEDOUT, topic + " did not answer") from None
+
+    def parent(self) -> Any:
+        """Return a handle of the enclosing instance, None without one."""
+        uri = self.attribute("parent-uri")
+        return flux.Flux(uri) if uri else None
+
+    # The instance ------------------------------------------------------------------------------------
+
+    def op_instance(self, _: int) -> Any:
+        """What the instance is: attributes, hosts by rank."""
+        status = self.ask("resource.status")
+        answer: dict[str, Any] = {name: self.attribute(name) for name in ATTRIBUTES}
+        answer["hosts"] = hosts_of(status.get("R"))
+        answer["uid"] = os.getuid()
+        answer["plain"] = as_shipped()
+        answer["job"] = job_id(answer["jobid"]) if answer["jobid"] and answer["parent-uri"] else ""
+        return answer
+
+    def op_status(self, _: int) -> Any:
+        """The resource service's view: ranks by their state, and why they are drained."""
+        status = self.ask("resource.status")
+        drained = {}
+        for ranks, entry in (status.get("drain") or {}).items():
+            for rank in IDset(ranks):
+                drained[str(int(rank))] = entry.get("reason") or ""
+        return {
+            "hosts": hosts_of(status.get("R")),
+            # What was told as lost is not seen online until the resource service has seen it too.
+            "online": sorted(set(ranks_of(status.get("online"))) - self.lost),
+            "offline": sorted({*ranks_of(status.get("offline")), *self.lost}),
+            "torpid": ranks_of(status.get("torpid")),
+            "exclude": ranks_of(status.get("exclude")),
+            "drained": drained,
+        }
+
+    def op_resources(self, _: int) -> Any:
+        """The scheduler's view of the resources (RFC 20), and the configuration of the queues."""
+        return {"seen": self.ask("resource.sched-status"), "configuration": self.ask("config.get")}
+
+    def op_gone(self, number: int, rank: int) -> Any:
+        """Whether a broker has ended: Flux cannot send to it, although the broker above it answers.
+
+        None where that broker does not answer either.
+        """
+        if rank in self.lost:
+            return {"gone": True}
+        above = self.above(rank)
+
+        def judged(reached: bool) -> None:
+            if reached or above in (0, self.rank):
+                self.say(id=number, ok={"gone": not reached})
+            else:
+                # A dead router makes all below it unreachable, which says nothing of them.
+                self.insist(above, lambda router: self.say(id=number, ok={"gone": router or None}))
+
+        self.insist(rank, judged)
+        return LATER
+
+    def insist(self, rank: int, done: Any) -> None:
+        """Poke a broker until there is an answer or nobody waits for one any more.
+
+        What Flux gives to a connection whose other end has just died is answered by nobody; the next poke
+        finds out.
+        """
+        state = {"answered": False, "sent": 0}
+
+        def answered(reached: bool) -> None:
+            if not state["answered"]:
+                state["answered"] = True
+                timer.stop()
+                done(reached)
+
+        def again(*_: Any) -> None:
+            state["sent"] += 1
+            if state["sent"] >= INSIST:
+                timer.stop()
+            self.poke(rank, answered)
+
+        timer = self.h.timer_watcher_create(INSIST_EVERY, again, repeat=INSIST_EVERY)
+        timer.start()
+        again()
+
+    def above(self, rank: int) -> int:
+        """Return the rank through which a broker is reached."""
+        if not self.parents:
+            self.descend(self.ask("overlay.topology", {"rank": 0}), 0)
+        return self.parents.get(rank, 0)
+
+    def descend(self, node: Any, parent: int) -> None:
+        """Write down who is below whom."""
+        self.parents[int(node["rank"])] = parent
+        for child in node.get("children") or ():
+            self.descend(child, int(node["rank"]))
+
+    def poke(self, rank: int, done: Any) -> None:
+        """Send a broker something: its death is seen by Flux only when something is sent to it."""
+
+        def answered(future: Any) -> None:
+            try:
+                future.get()
+            except OSError as error:
+                done(error.errno != errno.EHOSTUNREACH)
+                return
+            done(True)
+
+        self.h.rpc("attr.get", {"name": "rank"}, rank).then(answered)
+
+    # What happens ------------------------------------------------------------------------------------
+
+    def op_watch(self, _: int, since: float, ranks: list[int], job: str) -> Any:
+        """Tell from now on of nodes, those of ``ranks`` at once, and of exceptions newer than ``since``.
+
+        An instance tells all of it to its owner. Others hear of their own ``job`` there, and see by their
+        pokes which brokers have ended.
+        """
+        begins = {"resources": self.watch_resources, "jobs": self.watch_jobs, "own job": self.watch_own_job}
+        if self.attribute("security.owner") != str(os.getuid()):
+            begins = {"own job": lambda since: self.follow(self.h, job, since)} if job else {}
+        heard = []
+        for name, begin in begins.items():
+            # What an older Flux does not have, or does not tell this user, is not heard.
+            with contextlib.suppress(OSError, ImportError, AttributeError):
+                begin(since)
+                heard.append(name)
+        ranks = [rank for rank in ranks if rank != self.rank]
+        if ranks:
+            heard.append("nodes")
+            turn = [0]
+            at_once = max(1, min(len(ranks), int(POKE * POKES_PER_SECOND)))
+
+            def poke_some(*_: Any) -> None:
+                for _index in range(at_once):
+                    rank = ranks[turn[0] % len(ranks)]
+                    turn[0] += 1
+                    if rank not in self.lost and self.unanswered.get(rank, 0) < UNANSWERED:
+                        self.unanswered[rank] = self.unanswered.get(rank, 0) + 1
+                        self.poke(rank, lambda reached, rank=rank: self.seen(rank, reached))
+
+            timer = self.h.timer_watcher_create(POKE, poke_some, repeat=POKE)
+            timer.start()
+            self.keep.append(timer)
+        return {"heard": heard}
+
+    def seen(self, rank: int, reached: bool) -> None:
+        """Take the answer to a poke; one below a dead router is left to the resource service."""
+        self.unanswered[rank] = max(0, self.unanswered.get(rank, 0) - 1)
+        if not reached and rank not in self.lost and self.above(rank) in (0, self.rank):
+            self.lost.add(rank)
+            self.say(event="node", ranks=[rank], change="offline", reason="broker lost", time=time.time())
+
+    def watch_resources(self, since: float) -> None:
+        """Follow the resource service's journal."""
+        from flux.resource.journal import ResourceJournalConsumer  # type: ignore[import-not-found]
+
+        def told(event: Any) -> None:
+            if event is None or event.name not in (
+                "online",
+                "offline",
+                "drain",
+                "undrain",
+                "torpid",
+                "lively",
+            ):
+                return
+            context = event.context or {}
+            ranks = ranks_of(context.get("idset"))
+            if event.name == "online":
+                self.lost.difference_update(ranks)
+                for rank in ranks:
+                    self.unanswered.pop(rank, None)
+            reason = context.get("reason") or ""
+            self.say(event="node", ranks=ranks, change=event.name, reason=reason, time=event.timestamp)
+
+        consumer = ResourceJournalConsumer(self.h, since=since)
+        consumer.set_callback(told)
+        consumer.start()
+        self.keep.append(consumer)
+
+    def watch_jobs(self, since: float) -> None:
+        """Follow the events of this instance's jobs; its owner may."""
+        from flux.job.journal import JournalConsumer  # type: ignore[import-not-found]
+
+        def told(event: Any) -> None:
+            if event is not None and event.name == "exception":
+                attempt = self.attempt_of(event.jobid)
+                self.exception(str(event.jobid.f58plain), event.timestamp, event.context, attempt)
+
+        consumer = JournalConsumer(self.h, since=since)
+        consumer.set_callback(told)
+        consumer.start()
+        self.keep.append(consumer)
+
+    def watch_own_job(self, since: float) -> None:
+        """Follow the job that this instance is, in the enclosing one."""
+        above = self.parent()
+        own = self.attribute("jobid")
+        if above is None or not own:
+            return
+        above.set_reactor(self.h.get_reactor())
+        self.follow(above, own, since)
+
+    def follow(self, handle: Any, job: str, since: float) -> None:
+        """Follow one job's events in the instance of a handle."""
+
+        def told(future: Any) -> None:
+            try:
+                event = future.get_event()
+            except OSError:
+                return
+            if event is not None and event.name == "exception" and event.timestamp > since:
+                self.exception(job_id(job), event.timestamp, event.context)
+
+        future = flux.job.event_watch_async(handle, flux.job.JobID(job))
+        future.then(told)
+        self.keep += [handle, future]
+
+    def attempt_of(self, job: Any) -> str | None:
+        """Return the token of the attempt that a job belongs to, empty for none, None when it is not told.
+
+        An instance may run several tasks side by side; a job's environment (RFC 14) tells whose it is. Flux
+        keeps it only in the request as it was signed (RFC 15: header, payload and signature in base64).
+        """
+        try:
+            asked = self.waiting.rpc("job-info.lookup", {"id": int(job), "keys": ["J"], "flags": 0})
+            payload = asked.wait_for(ATTRIBUTION).get()["J"].split(".")[1]
+            return attempt_in(json.loads(base64.b64decode(payload + "=" * (-len(payload) % 4))))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return None
+
+    # Deeds ------------------------------------------------------------------------------------------
+
+    def op_raise(
+        self,
+        _: int,
+        job: str,
+        type: str,  # noqa: A002
+        severity: int,
+        note: str,
+        above: bool,
+        once: bool = False,
+    ) -> Any:
+        """Raise an exception on a job of this instance, or of the enclosing one; ``once``: look first."""
+        handle = self.parent() if above else self.waiting
+        if handle is None:
+            raise OSError(errno.ENOENT, "there is no enclosing instance")
+        number = flux.job.JobID(job)
+        if once:
+            asked = {"id": int(number), "keys": ["eventlog"], "flags": 0}
+            text = handle.rpc("job-info.lookup", asked).wait_for(PATIENCE).get()["eventlog"]
+            if raised_in(text, type, note):
+                return
+        flux.job.job_raise(handle, number, type, severity, note)
+
+    def op_drain(self, _: int, targets: str, reason: str) -> Any:
+        """Take nodes out of service."""
+        self.ask("resource.drain", {"targets": targets, "reason": reason, "mode": "update"})
+
+    def op_undrain(self, _: int, targets: str) -> Any:
+        """Return nodes to service."""
+        self.ask("resource.undrain", {"targets": targets})
+
+    def op_cancel(self, _: int, job: str, signal: int) -> Any:
+        """Cancel a job, or send it a signal."""
+        if signal:
+            flux.job.kill(self.waiting, flux.job.JobID(job), signal)
+        else:
+            flux.job.cancel(self.waiting, flux.job.JobID(job))
+
+    def op_memo(self, _: int, job: str, memo: Any) -> Any:
+        """Write a memo on a job."""
+        self.ask("job-manager.memo", {"id": int(flux.job.JobID(job)), "volatile": False, "memo": memo})
+
+    # Jobs -------------------------------------------------------------------------------------------
+
+    def op_submit(self, _: int, **job: Any) -> Any:
+        """Submit a batch job, which becomes an instance of its own."""
+        spec = flux.job.JobspecV1.from_batch_command(
+            script=job["script"],
+            jobname=job["name"],
+            args=job["arguments"],
+            num_slots=job["tasks"] or job["nodes"],
+            num_nodes=job["nodes"],
+            exclusive=job["tasks"] is None,
+            broker_opts=job["broker_options"],
+            conf=job["configuration"],
+        )
+        spec.cwd = job["workdir"]
+        spec.environment = job["environment"]
+        spec.duration = job["seconds"]
+        spec.stdout = job["output"]
+        if job["error"]:
+            spec.stderr = job["error"]
+        for name, value in job["shell_options"].items():
+            spec.setattr_shell_option(name, value)
+        for name, value in job["attributes"].items():
+            spec.setattr(name, value)
+        dependencies = [
+            {"scheme": "afterok", "value": str(flux.job.JobID(other).f58plain)} for other in job["after_ok"]
+        ]
+        if dependencies:
+            spec.setattr("system.dependencies", dependencies)
+        if job["queue"]:
+            spec.setattr("system.queue", job["queue"])
+        if job["bank"]:
+            spec.setattr("system.bank", job["bank"])
+        if job["exclude"]:
+            spec.setattr("system.constraints", {"not": [{"hostlist": [",".join(job["exclude"])]}]})
+        number = flux.job.submit(self.waiting, spec, urgency=0 if job.get("held") else 16)
+        return str(flux.job.JobID(number).f58plain)
+
+    def op_find(self, _: int, token: str, since: float) -> Any:
+        """Return the ids of this user's jobs with a token."""
+        listed = flux.job.job_list(self.waiting, max_entries=0, attrs=["userid"], since=since).get_jobs()
+        ids = [int(job["id"]) for job in listed]
+        self.learn(ids)
+        return [job_id(job) for job in ids if self.tokens.get(job) == token]
+
+    def learn(self, ids: list[int]) -> None:
+        """Read the tokens of jobs that were not read before; a jobspec's user part never changes."""
+        fresh = [job for job in ids if job not in self.tokens]
+        for first in range(0, len(fresh), LOOKUPS):
+            part = fresh[first : first + LOOKUPS]
+            asked = [
+                self.waiting.rpc("job-info.lookup", {"id": job, "keys": ["jobspec"], "flags": 0})
+                for job in part
+            ]
+            for job, future in zip(part, asked):  # noqa: B905 - an old Python may run this
+                try:
+                    spec = json.loads(future.wait_for(PATIENCE).get()["jobspec"])
+                except OSError as error:
+                    if error.errno not in (errno.EPERM, errno.ENOENT):
+                        raise
+                    spec = {}  # somebody else's
+                self.tokens[job] = token_in(spec)
+
+    def op_jobs(self, _: int, ids: list[str]) -> Any:
+        """Return what is known of jobs, by the id that was asked for."""
+        asked = {}
+        for job in ids:
+            try:
+                number = int(flux.job.JobID(job))
+            except (ValueError, OSError):
+                continue  # no id of Flux's: it knows no such job
+            asked[job] = self.waiting.rpc("job-list.list-id", {"id": number, "attrs": ["all"]})
+        found = {}
+        for job, future in asked.items():
+            try:
+                info = future.wait_for(PATIENCE).get()["job"]
+            except OSError as error:
+                if error.errno in (errno.ENOENT, errno.EINVAL):
+                    continue
+                raise
+            number = int(info["id"])
+            self.learn([number])
+            info["token"] = self.tokens[number]
+            info["id"] = job_id(number)
+            info["state"] = flux.job.info.statetostr(info["state"])
+            if "result" in info:
+                info["result"] = flux.job.info.resulttostr(info["result"])
+            found[job] = info
+        return found
+
+
+def as_shipped() -> bool:
+    """Whether no plug-in but Flux's own can change what ``flux run`` submits; False when not known."""
+    try:
+        import flux.cli.plugins as own  # type: ignore[import-not-found]
+        from flux.cli.plugin import CLIPluginRegistry  # type: ignore[import-not-found]
+
+        with contextlib.redirect_stdout(sys.stderr):  # standard output is the wire
+            found = CLIPluginRegistry("run").plugins
+        return all(str(Path(plugin.path).parent) in list(own.__path__) for plugin in found)
+    except (Exception, SystemExit):
+        return False
+
+
+def hosts_of(resources: Any) -> dict[str, str]:
+    """Return host names by rank, of an R (RFC 20)."""
+    if not resources:
+        return {}
+    execution = resources["execution"]
+    names = list(Hostlist(execution["nodelist"]))
+    ranks = sorted(int(rank) for entry in execution["R_lite"] for rank in IDset(entry["rank"]))
+    return {str(rank): str(name) for rank, name in zip(ranks, names)}  # noqa: B905 - an old Python may run this
+
+
+def ranks_of(idset: Any) -> list[int]:
+    """Return the ranks of an idset."""
+    return [int(rank) for rank in IDset(str(idset))] if idset not in (None, "") else []
+
+
+def job_id(number: Any) -> str:
+    """Return a job's id in the form that fits everywhere: ASCII, accepted by Flux's commands."""
+    return str(flux.job.JobID(number).f58plain)
+
+
+def main() -> None:
+    """Serve one client until it goes."""
+    bridge = ApiEnd(sys.argv[1] if len(sys.argv) > 1 else "")
+    watcher = bridge.h.fd_watcher_create(0, bridge.hear, flux.constants.FLUX_POLLIN)
+    watcher.start()
+    bridge.say(event="hello", version=bridge.attribute("version"), rank=bridge.rank, size=bridge.size)
+    bridge.h.reactor_run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Steps on Flux: commands started by the brokers themselves, beside all jobs and without their resources.
+
+``flux exec`` is what does it (flux-exec(1)); the broker of each node starts the command, kills it when the
+``flux exec`` that stands for it dies, and tells its end. Pure, except for a step's process.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl.managers.resource import hostlist
+from whesl.managers.resource.port import StepRequest
+from whesl.managers.resource.step_process import StepProcess
+from whesl.model.errors import UsageError
+
+# Tells a step's processes, and everything that they start, which step they belong to.
+STEP = "WHESL_STEP_ID"
+# Tells them the name of their node.
+NODE = "WHESL_NODE"
+_HELPER = str(Path(__file__).parent.with_name("step_node_script.py"))
+# On the node: find its line of the table, open the files there, become the command. A broker's own socket
+# ends in its rank, except for a system instance's.
+_ON_NODE = """\
+table=$1 out=$2 err=$3 python=$4 helper=$5; shift 5
+rank=${FLUX_URI##*/local-}
+case $rank in ''|*[!0-9]*) rank=$(flux getattr rank) || exit 69;; esac
+count=
+for entry in $table; do
+  case $entry in "$rank="*) count=${entry##*=}; entry=${entry%=*}; WHESL_NODE=${entry#*=};; esac
+done
+[ -n "$count" ] || exit 68
+export WHESL_NODE
+# Of the node on which the step was asked for, where this instance runs inside a Slurm job.
+unset SLURMD_NODENAME
+if [ -n "$err" ]; then exec >>"${out:-/dev/null}" 2>>"$err"; else exec >>"${out:-/dev/null}" 2>&1; fi
+[ "$count" = 1 ] && exec "$@"
+exec "$python" -I "$helper" run "$count" "$@"
+"""
+
+
+class FluxStep(StepProcess):
+    """A step and the ``flux exec`` that stands for it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], step: str, ranks: tuple[int, ...]) -> None:
+        super().__init__(process)
+        self.step = step
+        self.ranks = ranks
+
+
+def idset(ranks: Sequence[int]) -> str:
+    """Return ranks as Flux's commands take them (RFC 22), in order, without repeats."""
+    return hostlist.ranges([str(rank) for rank in sorted(set(ranks))])
+
+
+def step_command(request: StepRequest, ranks: Mapping[str, int]) -> list[str]:
+    """Return the ``flux exec`` command for a step.
+
+    Args:
+        request: what is to be run.
+        ranks: broker ranks by node name.
+
+    Tasks are spread over the nodes evenly, the first nodes taking one more. Raises UsageError for a step
+    without nodes or command, or with a node that is not in ``ranks``.
+    """
+    if not request.nodes or not request.command:
+        raise UsageError("a step needs a command and at least one node")
+    if strangers := [node for node in request.nodes if node not in ranks]:
+        raise UsageError(f"not a node of this allocation: {strangers[0]}")
+    each, more = divmod(max(request.tasks or 0, len(request.nodes)), len(request.nodes))
+    table = [f"{ranks[node]}={node}={each + (index < more)}" for index, node in enumerate(request.nodes)]
+    return [
+        *executor([ranks[node] for node in request.nodes]),
+        *((f"--dir={request.workdir}",) if request.workdir else ()),
+        "sh",
+        "-c",
+        _ON_NODE,
+        "whesl-step",
+        " ".join(table),
+        request.output,
+        request.error,
+        sys.executable,
+        _HELPER,
+        *request.command,
+    ]
+
+
+def signal_command(step: FluxStep, signum: int) -> list[str]:
+    """Return the command that sends a signal to a step's processes on its nodes."""
+    return [*executor(step.ranks), "--dir=/", sys.executable, "-I", _HELPER, "signal", step.step, str(signum)]
+
+
+def executor(ranks: Sequence[int]) -> list[str]:
+    """Return the beginning of a command that runs on brokers."""
+    return ["flux", "exec", "--quiet", "--noinput", f"--rank={idset(ranks)}"]

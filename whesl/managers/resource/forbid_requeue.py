@@ -1,0 +1,31 @@
+"""Taking a job over from its resource manager, which ran it again by itself as long as nobody else could."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from whesl.managers.resource.port import Allocation, ForbidsRequeue
+from whesl.model.errors import WheslError
+
+LOG = logging.getLogger(__name__)
+
+
+def take_over(allocation: Allocation) -> None:
+    """Have the resource manager not run the job again by itself, in a thread: nothing waits for its answer.
+
+    Where it cannot be told, it may run the job again when its script's node is lost: under the same id, and
+    only after it has ended this run.
+
+    Args:
+        allocation: the resource manager's inside face.
+    """
+    if isinstance(allocation, ForbidsRequeue):
+        threading.Thread(target=_forbid, args=(allocation,), name="take-over", daemon=True).start()
+
+
+def _forbid(allocation: ForbidsRequeue) -> None:
+    try:
+        allocation.forbid_requeue()
+    except WheslError as error:
+        LOG.warning("the resource manager may still run the job again by itself: %s", error)

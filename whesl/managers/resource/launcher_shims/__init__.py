@@ -1,0 +1,61 @@
+"""Launchers put in front on a task's PATH, so that those in the user's own script reach the nodes in use.
+
+A shim is a few lines of sh. It starts ``launcher.py`` (without site-packages, for speed), which rewrites the
+arguments (``launcher_node_swap.py``) and becomes the real command. What scripts mostly ask of srun is settled
+by its shim itself (``srun.sh``), since a recovery waits for it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # the launcher imports this module at every start: typing and pathlib cost milliseconds
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = ("srun", "flux", "mpirun", "mpiexec", "pbsdsh", "pbs_tmrsh")
+# Scripts look whether they find these.
+_WHERE_THERE = ("flux", "pbsdsh", "pbs_tmrsh")
+# A directory with this file is skipped in the search for the real command: nested tasks have several.
+MARKER = ".whesl-shims"
+
+
+def install(directory: Path, python: str = "", path: str | None = None) -> None:
+    """Write the shims into a directory (made with mode 0700 when missing), replacing older ones.
+
+    Those of Flux and PBS only where their commands are.
+
+    Args:
+        directory: what to put in front on PATH; on a file system that the nodes share.
+        python: the interpreter they start; this process's own by default.
+        path: where commands are looked up; PATH by default.
+    """
+    import os
+    import shlex
+    import shutil
+    import sys
+    from pathlib import Path
+
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (directory / MARKER).touch(mode=0o600)
+    # A shell takes an error for the end of its script, and ends with 0 as if the launcher had succeeded, but
+    # not where it sources it. -p: no BASH_ENV (a site's modules). dash drops functions that bash exports.
+    words = (("/bin/bash", "-pc"), ("/bin/dash", "-c"), ("/bin/sh", "-c"))
+    program, option = next(found for found in words if os.access(found[0], os.X_OK))
+    shell = f"""/usr/bin/env -S {program} {option} '. "$0"; exit 126'"""
+    start = shlex.join((python or sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py"))))
+    for name in COMMANDS:
+        if name in _WHERE_THERE and shutil.which(name, path=path) is None:
+            (directory / name).unlink(missing_ok=True)
+            continue
+        note = f"# Becomes the real {name}; see whesl.managers.resource.launcher_shims."
+        text = f'#!{shell}\n{note}\nexec {start} {name} "$@"\n'
+        if name == "srun":
+            text = Path(__file__).with_name("srun.sh").read_text()
+            text = (
+                text.replace("#!/bin/sh", f"#!{shell}", 1)
+                .replace("@START@", start)
+                .replace("@MARKER@", MARKER)
+            )
+        beside = directory / f".{name}.new"
+        beside.write_text(text)
+        beside.chmod(0o700)
+        beside.replace(directory / name)

@@ -1,0 +1,151 @@
+"""What ``flux`` in a task's script has to be called with, so that its jobs run on the nodes in use. Pure.
+
+Reads of the environment, besides what ``launcher_rewriting`` reads:
+
+* ``WHESL_FLUX_URI``: the instance that the task runs in. In a nested one (``FLUX_URI`` differs) nothing is
+  rewritten: all of it is on nodes in use already, and its ranks are its own;
+* ``WHESL_FLUX_RANKS``: rank of each node of that instance, ``n01=0,n02=1``.
+
+Constraints: RFC 35 of Flux (``--requires``, terms ``host:`` and ``rank:``); several are joined by *and*.
+"""
+
+from __future__ import annotations
+
+import re
+
+from whesl.managers.resource.hostlist import compress, expand
+from whesl.managers.resource.launcher_shims.flux_options import SUBMITTING, parse, split
+from whesl.managers.resource.launcher_shims.nodes_in_use import TOKEN, Nodes
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds at every start of a launcher
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whesl.managers.resource.launcher_shims.launcher_options import Line, Option
+
+INSTANCE = "WHESL_FLUX_URI"
+RANKS = "WHESL_FLUX_RANKS"
+# Not read here, but by ``flux_run_direct_submission``: ``flux run`` is as Flux ships it.
+PLAIN = "WHESL_FLUX_PLAIN"
+# A job's output is committed to Flux's store in batches; half a second by default, which delays every line.
+QUICK = "--setopt=output.batch-timeout=0.01"
+_TERM = re.compile(r"\b(hosts?|hostlist|ranks?):([\w.,\[\]-]+)")
+_ENVIRONMENT = ("env", "env-remove", "env-file")
+
+
+def rewrite_flux(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the arguments of ``flux`` that reach the nodes in use.
+
+    Args:
+        argv: the arguments that the user's script gave.
+        environ: the environment (module docstring).
+
+    What is not understood stays as it is.
+    """
+    words = list(argv)
+    found = split(words)
+    if found is None or not environ.get(INSTANCE) or environ.get("FLUX_URI") != environ[INSTANCE]:
+        return words
+    before, command, arguments = found
+    try:
+        nodes = Nodes(environ)
+        ranks = ranks_of(environ.get(RANKS, ""))
+        if not nodes.active:
+            return words
+        if command in SUBMITTING:
+            line = parse(command, arguments)
+            if line.has("help", "list-plugins"):
+                return words
+            # What flux run passes on is the task's output; options of the user's own come later and count.
+            quick = [QUICK] if command == "run" else []
+            return [*before, command, *quick, *_submission(line, nodes, ranks, environ)]
+        if command == "exec":
+            return [*before, command, *_exec(parse(command, arguments), nodes, ranks)]
+    except ValueError:
+        pass
+    return words
+
+
+def ranks_of(text: str) -> dict[str, int]:
+    """Return the rank of each node. Raises ValueError for another text."""
+    pairs = (item.partition("=") for item in text.split(",") if item)
+    return {node: int(rank) for node, _, rank in pairs}
+
+
+def constraint(nodes: Sequence[str], ranks: Mapping[str, int]) -> str:
+    """Return the term that holds a job to these nodes: by rank where every one is known, else by name."""
+    if ranks and all(node in ranks for node in nodes):
+        return f"rank:{','.join(str(rank) for rank in sorted(ranks[node] for node in nodes))}"
+    return f"host:{compress(nodes)}"
+
+
+def marks(environ: Mapping[str, str]) -> list[str]:
+    """Return the options that let the attempt's processes be found: its token, and the node they are on.
+
+    The node's name comes from the job shell (``{{node.name}}``); the one in the environment is the script's.
+    """
+    words = [f"--env={TOKEN}"] if TOKEN in environ else []
+    return [*words, "--env=SLURMD_NODENAME={{node.name}}"] if environ.get("SLURMD_NODENAME") else words
+
+
+def _submission(line: Line, nodes: Nodes, ranks: Mapping[str, int], environ: Mapping[str, str]) -> list[str]:
+    words = [f"--requires={constraint(nodes.active, ranks)}"]
+    rules = [place for place, option in enumerate(line.options) if option.name in _ENVIRONMENT]
+    last = rules[-1] if rules else -1
+    if last < 0:
+        words += marks(environ)
+    for place, option in enumerate(line.options):
+        words += _translated(option, nodes, ranks) if option.name in ("requires", "require") else option.words
+        if place == last:
+            # Rules are followed in order: one that empties the environment must not have the last word.
+            words += marks(environ)
+    return [*words, *line.rest]
+
+
+def _translated(option: Option, nodes: Nodes, ranks: Mapping[str, int]) -> Sequence[str]:
+    """Return a constraint of the user's in which swapped nodes are those in their place."""
+    if option.value is None:
+        return option.words
+    changed = _TERM.sub(lambda term: _term(term[1], term[2], nodes, ranks), option.value)
+    return option.words if changed == option.value else (f"--requires={changed}",)
+
+
+def _term(operator: str, operand: str, nodes: Nodes, ranks: Mapping[str, int]) -> str:
+    if operator.startswith("host"):
+        names = expand(operand)
+        now = [nodes.current(name) for name in names]
+        return f"{operator}:{operand if list(names) == now else compress(list(dict.fromkeys(now)))}"
+    return f"{operator}:{_rank_set(operand, nodes, ranks)}"
+
+
+def _rank_set(text: str, nodes: Nodes, ranks: Mapping[str, int]) -> str:
+    """Return a set of ranks (RFC 22) with those of swapped nodes replaced."""
+    names = {rank: node for node, rank in ranks.items()}
+    before = idset(text)
+    after = [ranks.get(nodes.current(names[rank]), rank) if rank in names else rank for rank in before]
+    return text if after == before else ",".join(map(str, sorted(set(after))))
+
+
+def idset(text: str) -> list[int]:
+    """Return the numbers of ``0-3,7`` (brackets allowed). Raises ValueError."""
+    numbers: list[int] = []
+    for part in text.strip("[]").split(","):
+        first, dash, last = part.partition("-")
+        low, high = int(first), int(last if dash else first)
+        if not 0 <= high - low <= 1 << 20:
+            raise ValueError(text)
+        numbers += range(low, high + 1)
+    return numbers
+
+
+def _exec(line: Line, nodes: Nodes, ranks: Mapping[str, int]) -> list[str]:
+    """Hold ``flux exec`` to the nodes in use; inside a job (``--jobid``) its ranks are the job's."""
+    words = [*line.without(), *line.rest]
+    if not ranks or line.has("jobid", "attach", "help"):
+        return words
+    given = line.value("rank")
+    if given is None or given == "all":
+        wanted = ",".join(str(rank) for rank in sorted(ranks[n] for n in nodes.active if n in ranks))
+    else:
+        wanted = _rank_set(given, nodes, ranks)
+    return [f"--rank={wanted}", *line.without("rank"), *line.rest]

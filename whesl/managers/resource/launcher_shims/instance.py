@@ -1,0 +1,68 @@
+"""The Flux instance inside the job, as a launcher finds it: files in a directory. Standard library only.
+
+``WHESL_FLUX_INSTANCE`` names the directory. The instance's initial program writes ``R`` (RFC 20: nodes and
+their cores), ``mpi`` (Slurm's MpiDefault), ``pmix`` (where the job shell can offer PMIx) and, last and in one
+piece, ``uri``. The isolator writes ``failed`` when there will be no instance, or none any more.
+"""
+
+# Importing pathlib costs as much as all the rest of a launcher's start.
+# ruff: noqa: PTH110, PTH112, PTH118, PTH123
+from __future__ import annotations
+
+import os
+
+from whesl.managers.resource.hostlist import expand
+from whesl.managers.resource.launcher_shims.flux_node_swap import idset
+from whesl.managers.resource.launcher_shims.srun_to_flux import Facts
+
+DIRECTORY = "WHESL_FLUX_INSTANCE"
+# Seconds of running. The isolator gives up sooner, and says so in ``failed``.
+LIMIT = 20.0
+_LOOK_EVERY = 0.02
+
+
+def uri(directory: str) -> str:
+    """Return the instance's URI, waiting while it starts; empty when there is none."""
+    import time
+
+    from whesl.model.event_loop_stall import RunTime
+
+    ran = RunTime(time.monotonic())
+    while True:
+        if os.path.exists(os.path.join(directory, "failed")):
+            return ""
+        text = read(directory, "uri")
+        if text or ran.at(time.monotonic()) > LIMIT or not os.path.isdir(directory):
+            return text
+        time.sleep(_LOOK_EVERY)
+
+
+def read(directory: str, name: str) -> str:
+    """Return the text of one of the files, empty when it is not there."""
+    try:
+        with open(os.path.join(directory, name), encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def facts(directory: str) -> tuple[Facts, str]:
+    """Return what translations need to know, and each node's rank (``WHESL_FLUX_RANKS``).
+
+    Raises ValueError for a damaged description of the resources.
+    """
+    import json
+
+    try:
+        execution = json.loads(read(directory, "R"))["execution"]
+        cores = min(len(idset(part["children"]["core"])) for part in execution["R_lite"])
+        ranks = [rank for part in execution["R_lite"] for rank in idset(part["rank"])]
+        nodes = expand(",".join(execution["nodelist"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a resource set: {error}") from None
+    pairs = zip(nodes, sorted(ranks), strict=True)
+    pmix = os.path.exists(os.path.join(directory, "pmix"))
+    return (
+        Facts(cores, pmix=pmix, mpi_default=read(directory, "mpi")),
+        ",".join(f"{node}={rank}" for node, rank in pairs),
+    )

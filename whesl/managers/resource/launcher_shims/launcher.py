@@ -1,0 +1,279 @@
+"""Started by a shim as a script: rewrites a launcher's arguments and becomes the real launcher.
+
+Runs with ``python -I -S`` and imports nothing but the standard library and two small modules beside it.
+"""
+
+# Importing pathlib costs as much as all the rest of a start.
+# ruff: noqa: PTH100, PTH109, PTH113, PTH116, PTH118, PTH120, PTH123
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # importing typing for this constant would cost milliseconds
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from whesl.managers.resource.launcher_shims.srun_to_flux import Run
+
+_ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, os.pardir, os.pardir)
+sys.path.insert(0, _ROOT)
+
+from whesl.managers.resource.launcher_shims import MARKER  # noqa: E402 - only found through the path above
+from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite  # noqa: E402 - as above
+
+NOT_FOUND = 127
+_MOST_STEPS = 4096  # more run at once on no allocation: each has a launcher on one node
+
+
+def find_real(name: str, path: str) -> str | None:
+    """Return the first command of that name on PATH that is not a shim."""
+    for directory in path.split(os.pathsep):
+        candidate = os.path.join(directory, name)
+        if _has_shims(directory):
+            continue
+        if os.path.isfile(candidate) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def _has_shims(directory: str) -> bool:
+    """Whether a directory holds shims or cannot be looked at: it would rewrite once more."""
+    marker = os.path.join(directory, MARKER)
+    try:
+        os.stat(marker)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    except OSError:
+        from whesl.files import file_retry
+
+        try:
+            return file_retry.exists(marker, file_retry.BRIEF)
+        except OSError:
+            return True
+    return True
+
+
+def mpi_flavour(real: str) -> str:
+    """Return which MPI a launcher belongs to: from its real name, else from what it says of itself."""
+    names = f"{real} {os.path.realpath(real)}".lower()
+    if any(word in names for word in ("hydra", "mpich", "intel", "mvapich")):
+        return "hydra"
+    if any(word in names for word in ("orterun", "openmpi", "ompi", "prterun", "prte")):
+        return "openmpi"
+    import subprocess
+
+    try:
+        asked = subprocess.run([real, "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return "openmpi"
+    return "hydra" if any(word in asked.stdout for word in ("HYDRA", "Intel", "MPICH")) else "openmpi"
+
+
+def free_ordinal(host_file: str) -> int:
+    """Return the lowest number that no running step of the task has; this one has it until it ends.
+
+    A step on part of the nodes is placed by it. So steps that run one after another are each on the first
+    nodes, where Slurm would put them and a script looks for them, and steps that run at once are on
+    different ones. A number is a lock on a byte of a file beside the host file. The launcher that this
+    process becomes keeps the lock, and its end gives it back. Returns 0 where the file cannot be locked.
+    """
+    if not host_file:
+        return 0
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(f"{host_file}.steps", flags, 0o600)
+    except OSError:
+        return 0
+    for number in range(_MOST_STEPS):
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        except BlockingIOError:
+            continue
+        except OSError:
+            break
+        os.set_inheritable(descriptor, True)
+        return number
+    os.close(descriptor)
+    return 0
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def _keep(text: str) -> str:
+    """Write a file that the launcher reads beside the host file, and return its path."""
+    path = f"{os.environ['WHESL_HOSTFILE']}.{os.getpid()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def inner(name: str, argv: list[str], ordinal: int) -> Run | None:
+    """Take in the Flux instance inside the job, where there is one; return the ``flux run`` for an srun.
+
+    Args:
+        name: ``srun`` or ``flux``.
+        argv: its arguments.
+        ordinal: number of the step among those that run (``free_ordinal``).
+    """
+    from whesl.managers.resource.launcher_shims import instance
+    from whesl.managers.resource.launcher_shims.flux_node_swap import INSTANCE, RANKS
+    from whesl.managers.resource.launcher_shims.srun_to_flux import flux_run
+
+    directory = os.environ[instance.DIRECTORY]
+    # In an instance that the task itself made inside this one, all is as that one says.
+    if os.environ.get("FLUX_URI") != os.environ.get(INSTANCE):
+        return None
+    uri = instance.uri(directory)
+    if not uri:
+        return None
+    os.environ["FLUX_URI"] = os.environ[INSTANCE] = uri
+    try:
+        facts, ranks = instance.facts(directory)
+    except ValueError:
+        return None
+    os.environ[RANKS] = ranks
+    return flux_run(argv, os.environ, facts, read=_read, ordinal=ordinal) if name == "srun" else None
+
+
+def become_flux(run: Run) -> None:
+    """Become the ``flux run``, on the files that the user named; return when it cannot be."""
+    real = find_real("flux", os.environ.get("PATH", os.defpath))
+    if real is None:
+        return
+    beginning = os.O_WRONLY | os.O_CREAT
+    files = [(0, run.input, os.O_RDONLY)] if run.input else []
+    for descriptor, target in ((1, run.output), (2, run.error)):
+        if target is not None:
+            path, append = target
+            files.append((descriptor, path, beginning | (os.O_APPEND if append else os.O_TRUNC)))
+    for descriptor, path, flags in files:
+        try:
+            opened = os.open(path, flags, 0o666)
+        except OSError as error:
+            sys.stderr.write(f"srun: {path}: {error.strerror}\n")
+            sys.exit(1)
+        os.dup2(opened, descriptor)
+        os.close(opened)
+        if descriptor == 1 and run.error is None:
+            os.dup2(1, 2)  # as srun does: what names no file of its own follows the output
+    attach(real, run)
+
+
+def attach(real: str, run: Run) -> None:
+    """Submit the job and become what waits for it, or the ``flux run`` that does both.
+
+    Returns when the instance has ended: its end may not have been noticed yet by who tells of it.
+    """
+    job, options = submit(real, run)
+    if not job and not listening(os.environ.get("FLUX_URI", "")):
+        return
+    words = ["job", "attach", *options, job] if job else ["run", *run.words]
+    os.execv(real, ["flux", *words])  # noqa: S606 - no shell is what is wanted
+
+
+def listening(uri: str) -> bool:
+    """Whether a broker accepts connections there; True for what is no local socket."""
+    import socket
+
+    if not uri.startswith("local://"):
+        return True
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(uri.removeprefix("local://"))
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True
+
+
+def submit(real: str, run: Run) -> tuple[str, list[str]]:
+    """Submit the job of a ``flux run``; return its id and the options to attach to it.
+
+    The id is empty where ``flux run`` is to do it, or to say why it cannot be done.
+    """
+    import json
+    import subprocess
+
+    from whesl.managers.resource.launcher_shims.flux_run_to_jobspec import core_limits, jobspec
+
+    made = jobspec(run.words, os.environ, os.getcwd(), core_limits())
+    if made is None:
+        return "", []
+    specification, options = made
+    try:
+        text = json.dumps(specification).encode()
+        done = subprocess.run([real, "job", "submit"], input=text, capture_output=True, check=False)
+    except (OSError, ValueError):
+        return "", []
+    return os.fsdecode(done.stdout.strip()) if done.returncode == 0 else "", options
+
+
+def become_tasks(name: str, argv: list[str], whole: str) -> None:
+    """Become the program that starts PBS's tasks on the nodes in use; return where that cannot be.
+
+    Args:
+        name: ``pbsdsh`` or ``pbs_tmrsh``.
+        argv: its arguments.
+        whole: the file of all of the job's nodes.
+    """
+    from whesl.managers.resource.launcher_shims.pbs_rewriting import tasks
+
+    try:
+        words = tasks(name, argv, os.environ, _read(whole).split())
+    except (OSError, ValueError):
+        return
+    if words is not None:
+        program = os.path.join(_ROOT, "whesl", "rjms", "pbs", "tm_program.py")
+        os.execv(sys.executable, [sys.executable, "-I", program, *words])  # noqa: S606 - no shell is wanted
+
+
+def main(arguments: list[str]) -> NoReturn:
+    """Become the real launcher; end with status 127 when there is none."""
+    name, *argv = arguments
+    inside = bool(os.environ.get("WHESL_NODELIST"))
+    steps = os.environ.get("WHESL_HOSTFILE", "")
+    ordinal = free_ordinal(steps) if inside and name == "srun" else 0
+    if inside and name in ("srun", "flux") and os.environ.get("WHESL_FLUX_INSTANCE"):
+        run = inner(name, argv, ordinal)
+        if run is not None:
+            become_flux(run)
+    real = find_real(name, os.environ.get("PATH", os.defpath))
+    if real is None:
+        sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
+        sys.exit(NOT_FOUND)
+    whole = os.environ.get("WHESL_PBS_NODEFILE", "") if inside else ""
+    if whole:
+        # PBS's task manager counts the job's nodes by the lines of this file, as launchers of MPI do that use
+        # it; a launcher is told the nodes in use by its own options.
+        os.environ["PBS_NODEFILE"] = whole
+        if name in ("pbsdsh", "pbs_tmrsh"):
+            become_tasks(name, argv, whole)
+    words = rewrite(
+        name,
+        argv,
+        os.environ,
+        read=_read,
+        flavour=lambda: mpi_flavour(real),
+        ordinal=ordinal,
+        keep=_keep if steps else None,
+    )
+    if inside and name == "flux" and os.environ.get("WHESL_FLUX_PLAIN"):
+        from whesl.managers.resource.launcher_shims.flux_run_direct_submission import plain_run
+
+        run = plain_run(words, os.environ)
+        if run is not None:
+            attach(real, run)
+    os.execv(real, [name, *words])  # noqa: S606 - no shell is what is wanted
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

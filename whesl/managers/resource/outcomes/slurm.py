@@ -1,0 +1,74 @@
+"""A job of Slurm, from ``scontrol show job`` while the controller knows it, and from ``sacct``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from whesl.managers.resource.outcomes.record import JobOutcome, Run
+from whesl.managers.resource.slurm.slurm_command_output import output_files
+from whesl.model.errors import WheslError
+
+JOB = re.compile(r"\d+(?:[_+]\d+)?")
+_TOLD = ("JobState", "State", "Reason", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "TimeLimit", "Elapsed")
+_FIELDS = ("JobID", "State", "ExitCode", "MaxRSS", "ReqMem", "Timelimit", "Elapsed", "NodeList", "WorkDir")
+_UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
+
+
+def outcome(job: str, run: Run) -> JobOutcome | None:
+    """Return what Slurm tells of a job, None when it does not know the job.
+
+    Args:
+        job: its number, also of an element of an array or a part of a heterogeneous job.
+        run: runs Slurm's commands.
+
+    Raises:
+        WheslError: neither the controller nor the accounting tells of it.
+    """
+    accounted = _accounted(job, run)
+    try:
+        shown = run("scontrol", "show", "job", job)
+    except WheslError:
+        if not accounted:
+            raise
+        return _outcome(accounted, _default_output(job, accounted))
+    words = dict(word.partition("=")[::2] for line in shown.splitlines() for word in line.split())
+    if not words.get("JobState"):
+        return None
+    found = {**accounted, **words, "State": words["JobState"]}
+    return _outcome(found, output_files(shown, job))
+
+
+def _accounted(job: str, run: Run) -> dict[str, str]:
+    """Return the fields of a job in the accounting, with the most memory that one of its steps took."""
+    try:
+        text = run("sacct", "-n", "-P", "-j", job, f"--format={','.join(_FIELDS)}")
+    except WheslError:
+        return {}
+    rows = [dict(zip(_FIELDS, line.split("|"), strict=False)) for line in text.splitlines() if line.strip()]
+    jobs = [row for row in rows if "." not in row["JobID"]]
+    if not jobs:
+        return {}
+    most = max((row.get("MaxRSS", "") for row in rows), key=_bytes)
+    return {name: value for name, value in {**jobs[-1], "MaxRSS": most}.items() if value}
+
+
+def _bytes(text: str) -> float:
+    match = re.fullmatch(r"([\d.]+)([KMGT]?)", text)
+    return float(match[1]) * 1024.0 ** _UNITS.get(match[2], 0) if match else 0.0
+
+
+def _default_output(job: str, words: dict[str, str]) -> tuple[str, ...]:
+    """Return where sbatch writes unless told otherwise: accounting before 24.05 does not keep the names."""
+    return tuple(str(Path(place) / f"slurm-{job}.out") for place in (words.get("WorkDir", ""), ""))
+
+
+def _outcome(words: dict[str, str], files: tuple[str, ...]) -> JobOutcome:
+    code, _, signal = words.get("ExitCode", "").partition(":")
+    status = 128 + int(signal) if signal.isdigit() and int(signal) else int(code) if code.isdigit() else None
+    return JobOutcome(
+        state=words["State"].split(" ")[0].rstrip("+"),
+        status=status,
+        told=", ".join(f"{name}={words[name]}" for name in (*_TOLD, "NodeList") if words.get(name)),
+        files=files,
+    )

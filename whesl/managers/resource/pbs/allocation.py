@@ -1,0 +1,176 @@
+"""PBS from inside a job: steps on chosen nodes, their signals, and what PBS says of the nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal as signals
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES
+from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
+from whesl.managers.resource.pbs import records, states
+from whesl.managers.resource.pbs.command import TIMEOUT, PbsCommands
+from whesl.managers.resource.pbs.tm_steps import PbsStep, signal_command, step_command
+from whesl.managers.resource.port import AllocationInfo, Step, StepRequest, Suspended
+from whesl.managers.resource.step_process import start
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
+from whesl.model.states import NodeState
+
+NODEFILE = "PBS_NODEFILE"
+
+
+class PbsAllocation:
+    """The inside face of the port for PBS.
+
+    Args:
+        environ: the job's environment as PBS gave it to the job's script.
+        timeout: seconds after which a command counts as unanswered.
+    """
+
+    name = "pbs"
+
+    def __init__(self, environ: Mapping[str, str], *, timeout: float = TIMEOUT) -> None:
+        self._environ = dict(environ)
+        self._job = environ.get("PBS_JOBID", "")
+        self._file = environ.get(WHOLE) or environ.get(NODEFILE, "")
+        if not self._job or not self._file:
+            raise UsageError("PBS_JOBID and PBS_NODEFILE are not set", hint="is this inside a job of PBS?")
+        self._environ[NODEFILE] = self._file
+        self._commands = PbsCommands(self._environ, timeout=timeout)
+        self._lines = self._read()
+        # What it was given: PBS shortens the file when a node is given back.
+        self._nodes = tuple(dict.fromkeys(self._lines))
+        self._left: dict[str, NodeState] = {}  # nodes that are not the job's any more
+        self._background: list[subprocess.Popen[bytes]] = []
+
+    @staticmethod
+    def present(environ: Mapping[str, str]) -> bool:
+        """Whether a process with this environment is on a job's first node: no other has the node file."""
+        return Path(environ.get(WHOLE) or environ.get(NODEFILE, "")).is_file()
+
+    def _read(self) -> tuple[str, ...]:
+        try:
+            lines = tuple(Path(self._file).read_text().split())
+        except (OSError, ValueError) as error:
+            raise CouldNotObserveError(f"the job's node file cannot be read: {self._file}: {error}") from None
+        if not lines:
+            raise CouldNotObserveError(f"the job's node file names no node: {self._file}")
+        return lines
+
+    def describe(self) -> AllocationInfo:
+        """Return what the job was given; needs no server."""
+        return AllocationInfo(
+            rjms=self.name,
+            job_id=self._job,
+            nodes=self._nodes,
+            # PBS runs a job's script on the first of its nodes.
+            batch_host=self._nodes[0],
+            restart_count=self._restarts(),
+            tasks=len(self._lines),
+        )
+
+    def _restarts(self) -> int:
+        """Return how often the job ran before: PBS tells its script nothing of it."""
+        told = self._environ.get("WHESL_PBS_RESTARTS", "")
+        if not told:
+            told = "0"
+            with contextlib.suppress(CouldNotObserveError, RefusedError, TransientError):
+                runs = records.number(self._told().get("run_count"))
+                told = str(max((runs or 1) - 1, 0))
+            self._environ["WHESL_PBS_RESTARTS"] = told
+        return int(told)
+
+    def _told(self) -> Mapping[str, object]:
+        jobs = records.parsed(self._commands.run("qstat", "-f", "-F", "json", self._job), "Jobs")
+        if self._job not in jobs:
+            raise CouldNotObserveError(f"qstat does not tell of job {self._job}")
+        found: Mapping[str, object] = jobs[self._job]
+        return found
+
+    # Steps --------------------------------------------------------------------------------------------
+
+    def launch(self, request: StepRequest) -> PbsStep:
+        """Start a step by the task manager, beside whatever runs. Raises RefusedError, UsageError."""
+        step = secrets.token_hex(8)
+        command = step_command(request, step, self._read())
+        environ = {**self._environ, **request.environment}
+        return PbsStep(start(command, environ, "the step"), step, request.nodes)
+
+    def signal(self, step: Step, signum: int) -> None:
+        """Send a signal to the step's processes on every node that lives; SIGKILL to what stands for it too.
+
+        Returns before it has arrived.
+        """
+        if not isinstance(step, PbsStep):
+            raise UsageError(f"not a step of PBS: {step!r}")
+        self._background = [process for process in self._background if process.poll() is None]
+        if step.poll() is not None and signum != signals.SIGKILL:
+            return
+        if signum == signals.SIGKILL:
+            # First, so that it starts nothing any more when the nodes are searched.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(step.pid, signals.SIGKILL)
+        command = signal_command(step, signum, self._read())
+        self._background.append(start(command, self._environ, "the signal"))
+
+    # Nodes --------------------------------------------------------------------------------------------
+
+    def node_states(self) -> dict[str, NodeState]:
+        """Return PBS's view of the nodes.
+
+        One that is down is DOWN for the job for good: its daemon knows nothing of the job when it is back.
+        One that is well and not the job's any more was given back (pbs_release_nodes), and is RELEASED.
+        """
+        text = self._commands.run("pbsnodes", "-a", "-v", "-F", "json")
+        seen = {node.name: node.state for node in records.nodes(text)}
+        kept = self._read()
+        found = {}
+        for node in self._nodes:
+            state = seen.get(node) or seen.get(node.partition(".")[0], NodeState.UNKNOWN)
+            if state is NodeState.DOWN:
+                self._left.setdefault(node, NodeState.DOWN)
+            elif node not in kept and state in (NodeState.UP, NodeState.DRAINED):
+                self._left.setdefault(node, NodeState.RELEASED)
+            found[node] = self._left.get(node, state)
+        return found
+
+    def suspended(self) -> Suspended:
+        """Return whether the job is suspended; PBS tells not for how long it was."""
+        return Suspended(present=self._told().get("job_state") in states.SUSPENDED)
+
+    def forbid_requeue(self) -> None:
+        """Withdraw that PBS may run the job again by itself, as it does when a first node is lost."""
+        self._commands.run("qalter", "-r", "n", self._job)
+
+    def gone(self, node: str) -> bool | None:
+        """Return None: what PBS tells of a daemon is no second witness, but the same as ``node_states``."""
+        return None
+
+    def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables by which launchers see the nodes in use alone.
+
+        PBS_NODEFILE names the task's own host file, where there is one: scripts count its lines and give it
+        to launchers. The shims give those that ask PBS itself the whole file back.
+        """
+        hosts = base.get("WHESL_HOSTFILE", "")
+        return {
+            WHOLE: self._file,
+            HIDDEN_NODES: ",".join(node for node in self._nodes if node not in active),
+            **({NODEFILE: hosts} if hosts else {}),
+        }
+
+    def release(self, node: str) -> bool:
+        """Give a lost node back (pbs_release_nodes(1B)), never the first one, which the script runs on."""
+        try:
+            if node not in self._nodes[1:]:
+                return False
+            if node in self._read():
+                self._left.setdefault(node, NodeState.DOWN)
+                self._commands.run("pbs_release_nodes", "-j", self._job, node)
+        except (CouldNotObserveError, RefusedError, TransientError):
+            return False
+        return True

@@ -1,0 +1,151 @@
+"""A request as a ``qsub`` command. Pure, but for reading the script."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from whesl.managers.resource.pbs.records import TOKEN
+from whesl.managers.resource.pbs.select import Chunk, parse, written
+from whesl.managers.resource.port import JobRequest
+from whesl.model.errors import UsageError
+
+_START = 'cd "$1" || exit 1; shift; exec "$@"'
+# Options of qsub without a value, and resources that a request says itself.
+_ALONE = "fhIVXzG"
+_SAID = ("select", "place", "nodes", "ncpus", "mpiprocs", "mem")
+_DIRECTIVE = re.compile(r"#PBS\s")
+
+
+def submission(request: JobRequest, workdir: str, hosts: tuple[str, ...] = ()) -> list[str]:
+    """Return the qsub command.
+
+    PBS starts a script in its user's home, without arguments, under a login shell that ends at any signal
+    which the script itself handles (qsig(1B)). So it is given a command that starts the script as it is to be
+    (qsub(1B), "--"). The script's own ``#PBS`` lines stand in front of the request's options.
+
+    The job outlives lost nodes but its first (``tolerate_node_failures``), and writes its output where it
+    belongs while it runs (``-k oed``), which a node's loss or a requeue leaves there.
+
+    Args:
+        request: what is asked for.
+        workdir: where the script runs.
+        hosts: the very nodes that it gets, where some were excluded: PBS can only be told which to take.
+
+    Raises UsageError for what PBS cannot be asked for.
+    """
+    if not re.fullmatch(r"[^\s,'\"\\\x00-\x1f]+", request.token):
+        raise UsageError(f"a submission token has no blanks, commas and quotes: {request.token!r}")
+    if request.demands.qos:
+        raise UsageError("PBS is not asked for qos", hint="leave it out: a queue stands for it")
+    if request.time_limit is not None and request.time_limit <= 0:
+        raise UsageError(f"a time limit has to be above zero: {request.time_limit:g} minutes")
+    options = [
+        ("-l", f"select={written(chunks(request, hosts))}"),
+        ("-l", f"place=scatter{':excl' if request.demands.exclusive else ''}"),
+        ("-l", "" if request.time_limit is None else f"walltime={_clock(request.time_limit)}"),
+        ("-N", name(request.name or Path(request.script).name)),
+        ("-q", request.partition),
+        ("-A", request.demands.account),
+        ("-o", request.output),
+        ("-e", request.error),
+        ("-W", f"depend=afterok:{':'.join(request.after_ok)}" if request.after_ok else ""),
+    ]
+    given = [
+        word for option, value in options if value and not value.endswith("=") for word in (option, value)
+    ]
+    joined = [] if request.error else ["-j", "oe"]
+    own, variables, command = _script(request, workdir)
+    named = ",".join([*variables, f"{TOKEN}={request.token}"])
+    return [
+        "qsub", *own, "-V", "-v", named, "-W", "tolerate_node_failures=all",
+        "-k", "oed", "-r", "y" if request.requeue else "n", *joined, *given,
+        "--", "/bin/sh", "-c", _START, "whesl", workdir, *command,
+    ]  # fmt: skip
+
+
+def chunks(request: JobRequest, hosts: tuple[str, ...] = ()) -> tuple[Chunk, ...]:
+    """Return what each node has to give: a processor for each of its ranks, and what the demands name."""
+    tasks = max(request.tasks or request.nodes, request.nodes)
+    each = -(-tasks // request.nodes)
+    asked = [("ncpus", str(each)), ("mpiprocs", str(each))]
+    asked += [("mem", request.demands.memory)] if request.demands.memory else []
+    for text in (request.demands.constraint, request.demands.gres):
+        asked += [pair for chunk in parse(text) for pair in chunk.resources] if text else []
+    if hosts:
+        return tuple(Chunk(1, (*asked, ("host", host))) for host in hosts)
+    return (Chunk(request.nodes, tuple(asked)),)
+
+
+def _script(request: JobRequest, workdir: str) -> tuple[list[str], list[str], list[str]]:
+    """Return the options and the variables in a script's own lines, and the command that runs it.
+
+    What the request says itself is left out: qsub takes no resource twice, and the last list of variables.
+    """
+    try:
+        text = Path(request.script).read_text(errors="surrogateescape")
+    except OSError as error:
+        raise UsageError(f"the script cannot be read: {request.script}: {error}") from None
+    first = text.split("\n", 1)[0]
+    if not first.startswith("#!"):
+        raise UsageError(f"the script does not begin with #!: {request.script}")
+    # The kernel passes everything after the first word as one argument.
+    interpreter = first[2:].strip().split(None, 1)
+    own: list[str] = []
+    variables: list[str] = []
+    for option, value in directives(text):
+        if option == "-v":
+            variables.append(value)
+        elif option == "-l":
+            kept = [part for part in _parts(value) if part.partition("=")[0] not in _SAID]
+            if request.time_limit is not None:
+                kept = [part for part in kept if not part.startswith("walltime=")]
+            own += ["-l", ",".join(kept)] if kept else []
+        else:
+            own += [option, *([value] if value else [])]
+    return own, variables, [*interpreter, str(Path(workdir, request.script)), *request.arguments]
+
+
+def _parts(text: str) -> list[str]:
+    """Return the resources of a list of them; a comma between quotes separates none."""
+    return re.findall(r"""((?:[^,"']|"[^"]*"|'[^']*')+)""", text)
+
+
+def directives(text: str) -> list[tuple[str, str]]:
+    """Return the options in a script's ``#PBS`` lines with their values, "" for one that has none.
+
+    The lines stand before the script's first command (qsub(1B)). Raises UsageError.
+    """
+    words: list[str] = []
+    for line in text.splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        if match := _DIRECTIVE.match(line):
+            try:
+                words += shlex.split(line[match.end() :], comments=True)
+            except ValueError as error:
+                raise UsageError(f"{line!r}: {error}") from None
+    found = []
+    while words:
+        option = words.pop(0)
+        if len(option) < 2 or option[0] != "-":
+            raise UsageError(f"not an option of qsub, in a #PBS line: {option!r}")
+        if option[1] in _ALONE:
+            found.append((option, ""))
+        elif len(option) > 2 or words:
+            found.append((option[:2], option[2:] or words.pop(0)))
+        else:
+            raise UsageError(f"an option of qsub without its value, in a #PBS line: {option!r}")
+    return found
+
+
+def name(text: str) -> str:
+    """Return a name that PBS takes for a job, of 230 printable characters without blanks (qsub(1B), -N)."""
+    kept = re.sub(r"[^\w.+-]", "_", text, flags=re.ASCII)[:230]
+    return kept if re.match(r"[A-Za-z0-9_]", kept) else f"j{kept}"
+
+
+def _clock(minutes: float) -> str:
+    whole = max(1, round(minutes * 60))
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -1,0 +1,140 @@
+"""Slurm's variables of a job, rewritten so that the nodes in use look like the whole allocation. Pure.
+
+Variables: srun(1), sbatch(1), "OUTPUT ENVIRONMENT VARIABLES".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from whesl.managers.resource import hostlist
+from whesl.managers.resource.launcher_shims.nodes_in_use import HET_SIZE, HIDDEN_NODES
+from whesl.model.errors import CouldNotObserveError
+
+# Defaults for srun that a user or sbatch set for the job's own steps; none of them concerns a step of WHESL.
+_STEP_DEFAULTS = re.compile(
+    r"SLURM_(NTASKS|NPROCS|NNODES|JOB_NUM_NODES|TASKS_PER_NODE|NTASKS_PER_\w+|DISTRIBUTION|HOSTFILE|EXCLUSIVE"
+    r"|WHOLE|OVERLAP|OVERCOMMIT|CPUS_PER_TASK|TRES_PER_TASK|THREADS_PER_CORE|CORE_SPEC|CPU_BIND\w*|MEM_\w+|GPU\w*"
+    r"|JOB_GPUS|GRES\w*|STEP_GRES|EXPORT_ENV|STEP_\w+|NO_KILL|KILL_BAD_EXIT|MPI_TYPE|MULTI_PROG|LABELIO|UNBUFFEREDIO"
+    r"|STDINMODE|STDOUTMODE|STDERRMODE|OPEN_MODE|WORKING_DIR|REMOTE_CWD|WAIT|TIMELIMIT|TASK_PROLOG|TASK_EPILOG|PROLOG"
+    r"|EPILOG|CONSTRAINT|RESV_PORTS|SPREAD_JOB|USE_MIN_NODES|IMMEDIATE|DEBUG|DEPENDENCY|HINT|SRUN_\w+)"
+    r"|SRUN_\w+"
+)
+
+
+def components(environ: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+    """Return the nodes of each component of a heterogeneous job, in order; nothing for any other job.
+
+    Source: sbatch(1), "HETEROGENEOUS JOBS". Raises CouldNotObserveError without a sound list.
+    """
+    size = environ.get(HET_SIZE, "")
+    if not size.isdecimal():
+        return ()
+    names = [f"SLURM_JOB_NODELIST_HET_GROUP_{number}" for number in range(int(size))]
+    try:
+        found = tuple(tuple(hostlist.expand(environ.get(name, ""))) for name in names)
+    except ValueError as error:
+        raise CouldNotObserveError(f"SLURM_JOB_NODELIST_HET_GROUP_* is damaged: {error}") from None
+    if not all(found):
+        raise CouldNotObserveError(f"{names[found.index(())]} is not set, with {HET_SIZE}={size}")
+    return found
+
+
+def job_of(environ: Mapping[str, str]) -> str:
+    """Return the job's id as Slurm's commands take it; empty outside of one.
+
+    The last element of an array has the array's id, by which they mean all elements: ``12_3`` then. The
+    array's variables alone tell nothing: Slurm hands them on to jobs that an element submits.
+    """
+    job, element = environ.get("SLURM_JOB_ID", ""), environ.get("SLURM_ARRAY_TASK_ID", "")
+    return f"{job}_{element}" if element and job == environ.get("SLURM_ARRAY_JOB_ID") else job
+
+
+def nodes_of(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the job's nodes in order, those of all components; each once.
+
+    Raises CouldNotObserveError without a sound list.
+    """
+    if parts := components(environ):
+        return tuple(dict.fromkeys(node for part in parts for node in part))
+    text = environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST") or ""
+    try:
+        nodes = hostlist.expand(text)
+    except ValueError as error:
+        raise CouldNotObserveError(f"SLURM_JOB_NODELIST is damaged: {error}") from None
+    if not nodes:
+        raise CouldNotObserveError("SLURM_JOB_NODELIST is not set", hint="is this inside a Slurm job?")
+    return nodes
+
+
+def own_node(environ: Mapping[str, str], nodes: Sequence[str], host: str) -> str:
+    """Return the node of the job on which this process runs; this host's name where it is none of them.
+
+    The commands of ``salloc`` run on the host where it was called (salloc(1)), in most cases a login node.
+
+    Args:
+        environ: the process's.
+        nodes: the job's.
+        host: the name of this host.
+    """
+    names = (environ.get("SLURMD_NODENAME", ""), host, host.partition(".")[0])
+    return next((name for name in names if name in nodes), host)
+
+
+def for_nodes(active: Sequence[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for the nodes in use, of a job with this environment.
+
+    The number of tasks stays what the user asked for (MPI programs depend on it), except that tasks per node
+    (``--ntasks-per-node``) count on the nodes in use alone. Those of a heterogeneous job are of its
+    components, each of which is used whole.
+    """
+    allocated = nodes_of(environ)
+    hidden = ",".join(node for node in allocated if node not in active)
+    if environ.get(HET_SIZE):
+        return {HIDDEN_NODES: hidden}
+    result = {
+        "SLURM_JOB_NODELIST": hostlist.compress(active),
+        "SLURM_NODELIST": hostlist.compress(active),
+        "SLURM_NNODES": str(len(active)),
+        "SLURM_JOB_NUM_NODES": str(len(active)),
+        HIDDEN_NODES: hidden,
+    }
+    for name in ("SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"):
+        if environ.get(name):
+            counts = dict(zip(allocated, expand_counts(environ[name]), strict=False))
+            fallback = min(counts.values(), default=1)
+            result[name] = compress_counts([counts.get(node, fallback) for node in active])
+    if active and environ.get("SLURM_NTASKS", "").isdecimal():
+        tasks = int(environ["SLURM_NTASKS"])
+        per_node = environ.get("SLURM_NTASKS_PER_NODE", "")
+        if per_node.isdecimal():
+            tasks = min(tasks, int(per_node) * len(active))
+        result |= {"SLURM_NTASKS": str(tasks), "SLURM_NPROCS": str(tasks)}
+        each, more = divmod(tasks, len(active))
+        spread = [each + (index < more) for index in range(len(active))]
+        result["SLURM_TASKS_PER_NODE"] = compress_counts([count for count in spread if count])
+    return result
+
+
+def for_own_step(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for WHESL's steps: without defaults that were meant for the job's steps."""
+    return {name: value for name, value in environ.items() if not _STEP_DEFAULTS.fullmatch(name)}
+
+
+def expand_counts(text: str) -> list[int]:
+    """Return the counts of ``2(x3),1``. Raises CouldNotObserveError."""
+    counts: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,9})(?:\(x([0-9]{1,6})\))?", part)
+        if match is None:
+            raise CouldNotObserveError(f"not a list of counts per node: {text[:80]!r}")
+        counts += [int(match[1])] * int(match[2] or 1)
+    return counts
+
+
+def compress_counts(counts: Sequence[int]) -> str:
+    """Return ``2(x3),1`` for counts in order."""
+    runs = [(count, len(list(same))) for count, same in groupby(counts)]
+    return ",".join(f"{count}(x{length})" if length > 1 else str(count) for count, length in runs)

@@ -1,0 +1,110 @@
+"""Runs Slurm's commands and turns their failures into our errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+
+from whesl.managers.resource.slurm import slurm_command_output
+from whesl.managers.resource.slurm.states import Reply, reply_kind
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
+
+# Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
+TIMEOUT = 35.0
+_DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
+
+
+class NoSuchJobError(RefusedError):
+    """Slurm does not know the job, or does not know it any more (MinJobAge)."""
+
+
+class DeniedError(RefusedError):
+    """This user may not do it."""
+
+
+class SlurmCommands:
+    """The commands of one cluster.
+
+    Args:
+        environ: the environment of the commands; SLURM_CONF and PATH in it choose the cluster.
+        timeout: seconds after which a command counts as unanswered.
+        cluster: the ClusterName that has to answer; '' for any.
+    """
+
+    def __init__(
+        self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT, cluster: str = ""
+    ) -> None:
+        base = os.environ if environ is None else environ
+        # A user's defaults for these commands (formats, partitions, states) would change what is seen.
+        kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
+        # Times as seconds since the epoch; names and reasons in English.
+        self.environ = {**kept, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
+        self._timeout = timeout
+        self._unchecked = cluster
+
+    def run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
+        """Run a command to its end and return its standard output.
+
+        Raises CouldNotObserveError when there was no answer (it may still have been carried out), or another
+        cluster would answer; NoSuchJobError, DeniedError, TransientError or RefusedError as Slurm's message
+        says.
+        """
+        if self._unchecked:
+            self._check_cluster(self._unchecked)
+        return self._run(*command, environ=environ, cwd=cwd)
+
+    def _check_cluster(self, wanted: str) -> None:
+        """See once that the commands speak to the cluster that is meant: job ids are the same on all."""
+        found = slurm_command_output.settings(self._run("scontrol", "show", "config")).get("ClusterName", "")
+        if found != wanted:
+            raise CouldNotObserveError(
+                f"the commands of Slurm here speak to cluster {found or '(unnamed)'}, not to {wanted}",
+                hint="start the coordinator where squeue shows that cluster's jobs",
+            )
+        self._unchecked = ""
+
+    def _run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
+        try:
+            result = subprocess.run(
+                command,
+                env={**self.environ, **(environ or {})},
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self._timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            message = f"{command[0]} did not answer within {self._timeout:g} s"
+            raise CouldNotObserveError(message, hint="is slurmctld up? try: scontrol ping") from None
+        except OSError as error:
+            message = f"{command[0]} could not be started: {error.strerror}"
+            raise CouldNotObserveError(
+                message, hint="load the Slurm module, or put Slurm's commands on PATH"
+            ) from None
+        if result.returncode != 0:
+            raise failure(command[0], result.returncode, result.stderr)
+        return result.stdout
+
+
+def failure(command: str, status: int, stderr: str) -> WheslError:
+    """Return the error for a command that ended with ``status`` (negative: signal) and wrote ``stderr``."""
+    text = " ".join(stderr.split())
+    if status < 0 or not text:
+        # Killed, or failed without a message: nobody knows how far it got.
+        return CouldNotObserveError(f"{command} ended with status {status} and gave no reason: {text or '-'}")
+    # Slurm's commands begin each line of theirs with their name and "error:"; once is enough.
+    lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
+    words = "; ".join(line.removeprefix(f"{command}: ").removeprefix("error: ") for line in lines)
+    message = f"{command}: {words}"
+    kinds: dict[Reply, WheslError] = {
+        Reply.NO_JOB: NoSuchJobError(message),
+        Reply.DENIED: DeniedError(message),
+        Reply.SILENT: CouldNotObserveError(message, hint="is slurmctld up? try: scontrol ping"),
+        Reply.LATER: TransientError(message),
+        Reply.NO: RefusedError(message),
+    }
+    return kinds[reply_kind(text)]

@@ -1,0 +1,132 @@
+"""Keeps what a job's first run wrote: Slurm truncates the output files of a job that it runs again.
+
+Each file is copied: how a job was submitted is in none of Slurm's answers, and a file that is appended to has
+to stay where it is. A job of ``whesl run`` (its comment has a token) is appended to, or its user chose
+otherwise; for any other the script and slurm.conf may tell, and else there is a copy more than needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+from whesl.managers.resource.port import JobRecord
+from whesl.managers.resource.slurm import slurm_command_output
+from whesl.managers.resource.slurm.command import SlurmCommands
+from whesl.model.errors import WheslError
+
+LOG = logging.getLogger(__name__)
+_CHOSEN = re.compile(r"^#SBATCH\s+(?:.*\s)?--open-mode\b", re.MULTILINE)
+_MOST = 1000  # names that are tried
+_BLOCK = 1 << 20
+
+
+def keep(commands: SlurmCommands, record: JobRecord) -> dict[str, str]:
+    """Copy a job's output files, where Slurm may truncate them.
+
+    Args:
+        commands: the cluster's.
+        record: the job's, before it is run again.
+
+    Returns the copies by the files' names. What could not be kept is told in the log, and keeps no job from
+    running again.
+    """
+    if record.token:
+        return {}
+    try:
+        names = truncated(commands, record.id)
+    except WheslError as error:
+        LOG.warning("job %s: Slurm may truncate its output: %s", record.id, error)
+        return {}
+    kept = {}
+    for name in names:
+        try:
+            if found := _copied(Path(name), record.restarts):
+                kept[name] = found
+                LOG.info("job %s: the output of the run that ends is kept in %s", record.id, found)
+        except FileNotFoundError:
+            LOG.info("job %s: %s is not to be seen from here", record.id, name)
+        except OSError as error:
+            LOG.warning(
+                "job %s: Slurm may truncate %s, and it cannot be copied: %s", record.id, name, error.strerror
+            )
+    return kept
+
+
+def truncated(commands: SlurmCommands, job_id: str) -> tuple[str, ...]:
+    """Return a job's output files that Slurm may truncate when it runs the job again.
+
+    Args:
+        commands: the cluster's.
+        job_id: the job, which has not been submitted by ``whesl run``.
+
+    Raises as the commands do.
+    """
+    if slurm_command_output.settings(commands.run("scontrol", "show", "config")).get("JobFileAppend") == "1":
+        return ()
+    if _CHOSEN.search(commands.run("scontrol", "write", "batch_script", job_id, "-")):
+        return ()
+    return slurm_command_output.output_files(commands.run("scontrol", "show", "job", job_id), job_id)
+
+
+def forget(kept: dict[str, str]) -> None:
+    """Remove copies: the job is not run again.
+
+    Args:
+        kept: as ``keep`` returned it.
+    """
+    for aside in kept.values():
+        with contextlib.suppress(OSError):
+            Path(aside).unlink()
+
+
+def _copied(path: Path, number: int) -> str:
+    """Copy a regular file of this user to ``<file>.<number>``, or the first number after it that is free.
+
+    A copy of the same size and date was made before, for an order that got no answer. Returns the copy's
+    name; empty where nothing has to be kept. Raises OSError.
+    """
+    where = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        source = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=where)
+        try:
+            found = os.fstat(source)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or not found.st_size:
+                return ""
+            for one in range(number, number + _MOST):
+                aside = f"{path.name}.{one}"
+                try:
+                    _copy(source, found, aside, where)
+                except FileExistsError:
+                    older = os.stat(aside, dir_fd=where, follow_symlinks=False)
+                    if (older.st_size, older.st_mtime_ns) != (found.st_size, found.st_mtime_ns):
+                        continue
+                return str(path.with_name(aside))
+        finally:
+            os.close(source)
+    finally:
+        os.close(where)
+    raise FileExistsError(errno.EEXIST, f"{path.name}.{number} and {_MOST - 1} more names are taken")
+
+
+def _copy(source: int, found: os.stat_result, aside: str, where: int) -> None:
+    target = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=where)
+    try:
+        room = os.fstatvfs(target)
+        if room.f_bavail * room.f_frsize < found.st_size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with open(source, "rb", closefd=False) as reader, open(target, "wb", closefd=False) as writer:
+            shutil.copyfileobj(reader, writer, _BLOCK)
+        os.fchmod(target, stat.S_IMODE(found.st_mode))
+        os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
+    except OSError:
+        os.unlink(aside, dir_fd=where)
+        raise
+    finally:
+        os.close(target)

@@ -1,0 +1,431 @@
+"""Slurm from outside: one submission per token, look-ups, requeue under the same id, marks on nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from whesl.managers.resource import cluster_environment
+from whesl.managers.resource.lost_replies import look_again
+from whesl.managers.resource.manager_table import CLUSTER_NAME
+from whesl.managers.resource.port import JobRecord, JobRequest, Limits, NodeRecord
+from whesl.managers.resource.slurm import kept_output, slurm_command_output, states
+from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, NoSuchJobError, SlurmCommands
+from whesl.managers.resource.slurm.pyslurm_client import Bindings
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
+from whesl.model.states import JobState, NodeState
+
+# How far back accounting is asked for a token: longer than a workflow and its queue waits last.
+LOOKBACK_DAYS = 30
+_POLL = 0.5
+# slurmctld's word for a job whose prolog or launch failed on a node, and how often it is released after that.
+_LAUNCH_FAILED = "launch failed requeued held"
+_LAUNCHES = 3
+# Looks in a row that must find a requeued job free of its hold: one look may come before Slurm sets it.
+_STEADY = 3
+# Seconds from the end of a run within which the next one is not to start, and what counts as no hold.
+_REVOKED, _SOON = 2, 10
+
+
+class SlurmScheduler:
+    """The outside face of the port for Slurm.
+
+    Args:
+        environ: environment of the commands (PATH, SLURM_CONF); this process's own by default.
+        timeout: seconds after which a command counts as unanswered.
+        settle: seconds for which a submission without a reply is looked for before it counts as not made. A
+            request that waits in a busy slurmctld's socket is carried out although sbatch gave up on it.
+        sleep: waits between these looks.
+        cluster: the ClusterName that has to answer; '' for any.
+    """
+
+    name = "slurm"
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        settle: float = 20.0,
+        sleep: Callable[[float], None] = time.sleep,
+        cluster: str = "",
+    ) -> None:
+        self._commands = SlurmCommands(environ, timeout=timeout, cluster=cluster)
+        self._bindings = Bindings(self._commands)
+        self._settle = settle
+        self._sleep = sleep
+        self._has_accounting: bool | None = None
+
+    @classmethod
+    def of_cluster(cls, cluster: Mapping[str, str]) -> SlurmScheduler:
+        """Return that of a certain cluster; see the port."""
+        return cls(cluster_environment.asking(os.environ, cluster), cluster=cluster.get(CLUSTER_NAME, ""))
+
+    def submit(self, request: JobRequest) -> str:
+        """Submit once; see the port. Raises TransientError when it was surely not accepted."""
+        if not re.fullmatch(r"[^\s'\"\\\x00-\x1f]+", request.token):
+            raise UsageError(f"a submission token has no blanks and no quotes: {request.token!r}")
+        if (known := self.find(request.token)) is not None:
+            return known.id
+        try:
+            reply = self._commands.run(*submission(request), environ=request.environment)
+        except CouldNotObserveError as error:
+            return self._look_again(request.token, error)
+        job_id = reply.strip().split(";")[0]
+        if job_id.isdecimal():
+            return job_id
+        return self._look_again(
+            request.token, CouldNotObserveError(f"sbatch printed no job id: {reply[:80]!r}")
+        )
+
+    def try_request(self, request: JobRequest) -> None:
+        """Ask with --test-only; see the port. Slurm also refuses what no node can run at the moment."""
+        sbatch, *rest = submission(request)
+        self._commands.run(sbatch, "--test-only", *rest, environ=request.environment)
+
+    def free_nodes(self, partition: str) -> int:
+        """Return how many nodes are idle, and nothing else: see the port.
+
+        The state of a node that is drained, powered down, reserved or silent has another word or a mark.
+        """
+        lines = self._commands.run("sinfo", "-a", "-h", "-N", "-o", "%P|%N|%T").splitlines()
+        rows = [line.strip().split("|") for line in lines if line.count("|") == 2]
+        names = sorted({name.rstrip("*") for name, _, _ in rows})
+        if partition and not set(partition.split(",")) <= set(names):
+            raise RefusedError(
+                f"Slurm has no partition {partition} with nodes", hint=f"known: {', '.join(names) or 'none'}"
+            )
+        chosen = set(partition.split(","))
+        return len(
+            {
+                node
+                for name, node, state in rows
+                if state == "idle" and (name.rstrip("*") in chosen if partition else name.endswith("*"))
+            }
+        )
+
+    def _look_again(self, token: str, cause: WheslError) -> str:
+        """Return the id of a job whose submission got no reply; never submits."""
+        return look_again(lambda: self.find(token), cause, "Slurm", self._settle, self._sleep)
+
+    def find(self, token: str) -> JobRecord | None:
+        """Return a token's job: squeue knows it until MinJobAge after its end, accounting for 30 days."""
+        queued = self._commands.run(
+            "squeue", "-h", "-r", "--me", "-t", "all", "-O", slurm_command_output.JOB_FORMAT
+        )
+        # The newest, should another client ever have submitted twice; a job that has not ended before any
+        # other.
+        found = [record for record in slurm_command_output.jobs(queued) if record.token == token]
+        if not found:
+            since = ("-S", f"now-{LOOKBACK_DAYS}days", "-u", str(os.getuid()))
+            found = [record for record in self._accounted(*since) if record.token == token]
+        if not found:
+            return None
+        best = max(found, key=lambda record: (not record.state.ended, record.submitted))
+        return self._with_batch_host_checked([best])[0]
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
+        """Return the records of jobs; of an array (``12``) those of all its tasks (``12_1``, ...)."""
+        if not ids:
+            return {}
+        if bad := [job_id for job_id in ids if not re.fullmatch(r"\d+(_\d+)?", job_id)]:
+            raise UsageError(f"not a Slurm job id: {bad[0]!r}")
+        seen = self._bindings.living(ids) or self._queued(ids)
+        found = {record.id: record for record in self._with_batch_host_checked(seen)}
+        if forgotten := [job_id for job_id in ids if not _covers(job_id, found)]:
+            for record in self._accounted("-j", ",".join(forgotten)):
+                found.setdefault(record.id, record)
+        return found
+
+    def _queued(self, ids: Sequence[str]) -> list[JobRecord]:
+        query = (
+            "squeue",
+            "-h",
+            "-r",
+            "-t",
+            "all",
+            "-j",
+            ",".join(ids),
+            "-O",
+            slurm_command_output.JOB_FORMAT,
+        )
+        try:
+            return slurm_command_output.jobs(self._commands.run(*query), ids)
+        except NoSuchJobError:
+            return []
+
+    def nodes(self) -> list[NodeRecord]:
+        """Return all nodes, those of hidden partitions too. Raises DeniedError with PrivateData=nodes."""
+        return slurm_command_output.nodes(
+            self._commands.run("sinfo", "-a", "-h", "-N", "-O", slurm_command_output.NODE_FORMAT)
+        )
+
+    def cancel(self, job_id: str, signal: int | None = None) -> None:
+        """Cancel a job, or send a signal to its batch script."""
+        options = () if signal is None else (f"--signal={signal}", "--batch")
+        with contextlib.suppress(NoSuchJobError):
+            self._commands.run("scancel", *options, job_id)
+
+    def requeue(self, job_id: str) -> None:
+        """Run the same job again under the same id, without the two minutes' hold of a requeued job."""
+        self.requeue_with(job_id, Limits())
+
+    def requeue_with(self, job_id: str, limits: Limits) -> str:
+        """Run the same job again under the same id, with other limits.
+
+        Slurm takes more time and memory of a job's user as long as the job waits, and only then: before the
+        hold of a requeued job is lifted, and once its old run is over.
+        What it has written so far is copied where Slurm may truncate it (``kept_output``).
+        Slurm refuses it for a job that may not run again (``Requeue=0``).
+        """
+        record = self.jobs([job_id]).get(job_id)
+        if record is None:
+            raise NoSuchJobError(f"Slurm does not know job {job_id}")
+        if record.state is not JobState.PENDING:
+            kept = kept_output.keep(self._commands, record)
+            try:
+                self._commands.run("scontrol", "requeue", job_id)
+            except RefusedError as error:
+                if "pending execution" not in error.message:
+                    kept_output.forget(kept)
+                    if "disabled" in error.message:
+                        message = f"job {job_id} may not run again (Requeue=0)"
+                        raise RefusedError(message, hint="submit it with --requeue") from None
+                    raise
+        # The requeue is done: without the rest it starts by itself, two minutes later.
+        changes = [f"TimeLimit={math.ceil(limits.time)}"] if limits.time is not None else []
+        changes += [f"MinMemoryNode={limits.memory}"] if limits.memory is not None else []
+        refused = self._change_waiting(job_id, changes) if changes else ""
+        self._lift_hold(job_id)
+        return refused
+
+    def _change_waiting(self, job_id: str, changes: Sequence[str]) -> str:
+        """Change a job whose old run may not be over yet; return why that was refused, "" for done."""
+        deadline = time.monotonic() + self._settle
+        while True:
+            try:
+                self._commands.run("scontrol", "update", f"JobId={job_id}", *changes)
+            except (CouldNotObserveError, TransientError, RefusedError) as error:
+                if time.monotonic() >= deadline:
+                    return f"it runs again with the limits that it had: {error.message}"
+                self._sleep(_POLL)
+            else:
+                return ""
+
+    def requeue_lost(self, job_id: str) -> bool:
+        """Run a job again that was submitted with --requeue, if that was not withdrawn since."""
+        try:
+            self._commands.run("scontrol", "requeue", job_id)
+        except RefusedError as error:
+            if "disabled" in error.message:
+                return False
+            raise
+        return True
+
+    def allow_requeue(self, job_id: str) -> None:
+        """Allow that a job is run again, where that was withdrawn (``SlurmAllocation.forbid_requeue``).
+
+        To be said before a lost node has left the job: Slurm may take no change to it after (``releases``).
+        Where Slurm allows it to every job (JobRequeue), nobody but the job's user withdraws it.
+        """
+        if cluster_settings(self._commands).get("JobRequeue") == "0":
+            self._update_job(job_id, "Requeue=1")
+
+    def lift_hold(self, record: JobRecord) -> None:
+        """Let a job start soon that waits only because it was requeued.
+
+        One whose prolog or launch failed on a node is held for good; Slurm has drained that node, so it is
+        released, for a few such failures.
+        """
+        if record.state is not JobState.PENDING or not record.restarts:
+            return
+        with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+            if record.reason.startswith(_LAUNCH_FAILED) and record.restarts <= _LAUNCHES:
+                self._commands.run("scontrol", "release", record.id)
+            elif record.reason.startswith("BeginTime"):
+                self._lift(record.id)
+
+    def _lift_hold(self, job_id: str) -> None:
+        """Let a requeued job start soon, and see that it holds.
+
+        Slurm sets the hold when the old run has ended, and forgets a start time that has passed by then.
+        Where the batch host is dead that takes until Slurm knows, longer than we wait: who looks at the job
+        later lifts it then (``lift_hold``), as the coordinator does. A look or a change that fails is made
+        again: giving up leaves the job its two minutes.
+        """
+        deadline = time.monotonic() + self._settle / 2
+        free = 0
+        while free < _STEADY and time.monotonic() < deadline:
+            with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+                record = self.jobs([job_id]).get(job_id)
+                if record is None or record.state not in (JobState.PENDING, JobState.COMPLETING):
+                    return
+                held = record.state is JobState.COMPLETING or self._lift(job_id)
+                free = 0 if held else free + 1
+            self._sleep(_POLL)
+        if free < _STEADY:
+            with contextlib.suppress(CouldNotObserveError, TransientError, RefusedError):
+                self._update_job(job_id, "StartTime=now")
+
+    def _lift(self, job_id: str) -> bool:
+        """Have a job start in two seconds that Slurm would hold for longer; False when it holds it no more.
+
+        Not at once: a job's end revokes the credentials of the second in which it ends, and a run that starts
+        in that second is killed as "non-startable: Job credential revoked" (seen with 22.05.8).
+        """
+        text = self._commands.run(
+            "squeue", "-h", "-j", job_id, "-O", f"EligibleTime:{slurm_command_output.SEPARATOR}"
+        )
+        due = text.strip().rstrip(slurm_command_output.SEPARATOR)
+        if not due.isdecimal() or int(due) <= time.time() + _SOON:
+            return False
+        self._update_job(job_id, f"StartTime=now+{_REVOKED}")
+        return True
+
+    def annotate(self, job_id: str, comment: str) -> None:
+        """Write a comment behind the token. Blanks of any kind become single spaces."""
+        record = self.jobs([job_id]).get(job_id)
+        if record is None:
+            raise NoSuchJobError(f"Slurm does not know job {job_id}")
+        text = " ".join(comment.split())
+        self._update_job(
+            job_id,
+            f"Comment={slurm_command_output.comment_for(record.token, text) if record.token else text}",
+        )
+
+    def mark_node(self, node: str, reason: str) -> bool:
+        """Drain a node. Never ``down``: with ReturnToService=2 a living node undoes that at once."""
+        return self._update_node(node, "State=DRAIN", f"Reason={' '.join(reason.split()) or 'whesl'}")
+
+    def unmark_node(self, node: str) -> bool:
+        """Take the drain mark from a node; one that is down stays down."""
+        return self._update_node(node, "State=UNDRAIN", f"Reason={states.UNDRAINED}")
+
+    def _update_node(self, node: str, *changes: str) -> bool:
+        try:
+            self._commands.run("scontrol", "update", f"NodeName={node}", *changes)
+        except DeniedError:
+            return False
+        return True
+
+    def _update_job(self, job_id: str, change: str) -> None:
+        self._commands.run("scontrol", "update", f"JobId={job_id}", change)
+
+    def _with_batch_host_checked(self, found: list[JobRecord]) -> list[JobRecord]:
+        """Mark jobs whose batch host is down but has not left their node list (yet)."""
+        running = {r.batch_host for r in found if r.state is JobState.RUNNING and r.batch_host}
+        if not running:
+            return found
+        hosts = ",".join(sorted(running))
+        try:
+            text = self._commands.run(
+                "sinfo", "-a", "-h", "-N", "-n", hosts, "-O", slurm_command_output.NODE_FORMAT
+            )
+        except DeniedError:  # PrivateData=nodes: what squeue says of the job has to do
+            return found
+        down = {node.name for node in slurm_command_output.nodes(text) if node.state is NodeState.DOWN}
+        return [
+            msgspec.structs.replace(r, batch_host_lost=True)
+            if r.batch_host in down and not r.state.ended
+            else r
+            for r in found
+        ]
+
+    def _accounted(self, *selection: str) -> list[JobRecord]:
+        """Return what accounting knows; nothing where the site keeps none."""
+        if self._has_accounting is None:
+            self._has_accounting = accounting_kept(cluster_settings(self._commands))
+        if not self._has_accounting:
+            return []
+        form = (
+            f"--delimiter={slurm_command_output.SEPARATOR}",
+            f"--format={slurm_command_output.ACCOUNTING_FORMAT}",
+        )
+        return slurm_command_output.accounted(
+            self._commands.run("sacct", "-n", "-p", "-X", *form, *selection)
+        )
+
+
+def accounting_kept(settings: Mapping[str, str]) -> bool:
+    """Whether a cluster with these settings has slurmdbd."""
+    kind = settings.get("AccountingStorageType")
+    if kind is None:
+        raise CouldNotObserveError("scontrol show config names no AccountingStorageType")
+    return kind == "accounting_storage/slurmdbd"
+
+
+def requeues_preempted(commands: SlurmCommands, settings: Mapping[str, str], partition: str) -> bool:
+    """Whether Slurm may preempt a job of a partition by requeueing it (slurm.conf(5), PreemptMode).
+
+    It cancels instead those that may not be requeued.
+
+    Args:
+        commands: the cluster's.
+        settings: as ``cluster_settings`` returns them.
+        partition: the job's; empty where it is not known.
+    """
+    if settings.get("PreemptType", "preempt/none") in ("preempt/none", "(null)"):
+        return False
+    modes = settings.get("PreemptMode", "")
+    if partition:
+        with contextlib.suppress(RefusedError):  # PrivateData=partitions
+            shown = commands.run("scontrol", "-o", "show", "partition", partition)
+            own = re.search(r"\bPreemptMode=(\S+)", shown)
+            modes += f",{own[1]}" if own else ""
+    return "REQUEUE" in modes.split(",")
+
+
+def cluster_settings(commands: SlurmCommands) -> dict[str, str]:
+    """Return what ``scontrol show config`` says."""
+    return slurm_command_output.settings(commands.run("scontrol", "show", "config"))
+
+
+def submission(request: JobRequest) -> list[str]:
+    """Return the sbatch command for a request.
+
+    --no-kill keeps the allocation when a node is lost, and the output is appended to, so that a requeue under
+    the same id does not wipe out what the first run wrote.
+    """
+    options: dict[str, object] = {
+        "comment": slurm_command_output.comment_for(request.token),
+        "nodes": request.nodes,
+        "ntasks": request.tasks,
+        "job-name": request.name,
+        "chdir": request.workdir,
+        "partition": request.partition,
+        "time": None if request.time_limit is None else _minutes(request.time_limit),
+        "output": request.output,
+        "error": request.error,
+        "exclude": ",".join(request.exclude),
+        "dependency": "afterok:" + ":".join(request.after_ok) if request.after_ok else "",
+        "open-mode": "append",
+        "export": "ALL",
+        "account": request.demands.account,
+        "qos": request.demands.qos,
+        "constraint": request.demands.constraint,
+        "gres": request.demands.gres,
+        "mem": request.demands.memory,
+    }
+    switches = ["--parsable", "--no-kill", "--requeue" if request.requeue else "--no-requeue"]
+    if request.demands.exclusive:
+        switches.append("--exclusive")
+    if request.after_ok:
+        # Otherwise a job whose parent failed stays in the queue for ever.
+        switches.append("--kill-on-invalid-dep=yes")
+    given = [f"--{name}={value}" for name, value in options.items() if value not in (None, "")]
+    return ["sbatch", *switches, *given, request.script, *request.arguments]
+
+
+def _minutes(limit: float) -> str:
+    minutes, seconds = divmod(max(1, round(limit * 60)), 60)
+    return f"{minutes}:{seconds:02d}"
+
+
+def _covers(job_id: str, found: Iterable[str]) -> bool:
+    return any(name == job_id or name.startswith(f"{job_id}_") for name in found)

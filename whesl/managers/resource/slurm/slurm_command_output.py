@@ -1,0 +1,353 @@
+"""Reads what squeue, sacct and sinfo print. Pure: text in, records out.
+
+Fields are separated by the ASCII unit separator, one after each field, since names and comments are free text
+that may hold anything a user types, a newline included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
+
+from whesl.managers.resource import hostlist
+from whesl.managers.resource.port import JobRecord, NodeRecord, Suspended
+from whesl.managers.resource.slurm.states import job_state, node_state, reason_text
+from whesl.model.errors import CouldNotObserveError
+from whesl.model.states import JobState
+
+SEPARATOR = "\x1f"
+# In front of the token in a job's comment, so that a comment of somebody else's is not taken for one.
+MARK = "whesl:"
+_REMARK = " [whesl] "  # in front of each line on a task
+_LONGEST_COMMENT = 1000
+_NO_HOST = ("n/a", "N/A", "(null)")
+
+_JOB_FIELDS = (
+    "JobArrayID",
+    "JobID",
+    "State",
+    "Reason",
+    "NodeList",
+    "BatchHost",
+    "SubmitTime",
+    "StartTime",
+    "EndTime",
+    "RestartCnt",
+    "exit_code",
+    "Name",
+    "Comment",
+)
+_NODE_FIELDS = ("NodeList", "StateComplete", "Reason")
+_ADDRESS_FIELDS = ("NodeList", "NodeAddr", "Port")
+_STEP_FIELDS = ("StepID", "StepName")
+_PLACE_FIELDS = ("JobID", "NodeList", "BatchHost", "RestartCnt")
+_ACCOUNTING_FIELDS = (
+    "JobID",
+    "State",
+    "NodeList",
+    "Submit",
+    "Start",
+    "End",
+    "ExitCode",
+    "JobName",
+    "Comment",
+)
+
+_SUSPENSION = re.compile(
+    r"^JobId=.*? JobState=(?P<state>\w+) .*? StartTime=(?P<start>\d+) .*?"
+    r" SuspendTime=(?P<at>\w+) SecsPreSuspend=(?P<ran>\d+)",
+    re.MULTILINE,
+)
+
+# A suffix without a width: the field is printed whole. A width, or none of both, cuts it.
+JOB_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _JOB_FIELDS)
+NODE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _NODE_FIELDS)
+ADDRESS_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _ADDRESS_FIELDS)
+STEP_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _STEP_FIELDS)
+PLACE_FORMAT = ",".join(f"{field}:{SEPARATOR}" for field in _PLACE_FIELDS)
+ACCOUNTING_FORMAT = ",".join((*_ACCOUNTING_FIELDS, "SubmitLine"))
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a job runs, in Slurm's own notation, and how often it was requeued."""
+
+    nodes: str
+    batch_host: str
+    restarts: str
+
+
+def comment_for(token: str, text: str = "") -> str:
+    """Return the comment that carries a token, and a remark after it."""
+    return f"{MARK}{token} {text}".rstrip()
+
+
+def token_of(comment: str) -> str:
+    """Return the token in a job's comment, empty when there is none."""
+    first = comment.split(maxsplit=1)[:1]
+    return first[0][len(MARK) :] if first and first[0].startswith(MARK) else ""
+
+
+def remarked(comment: str, task: str, text: str) -> str:
+    """Return a job's comment with a line on a task at its end; empty when there is no room for it.
+
+    Args:
+        comment: the present one: a token, its owner's own words, lines on other tasks.
+        task: its line so far, if any, is replaced.
+        text: the line; begins with the task's id.
+    """
+    head, *lines = f" {comment}".split(_REMARK)
+    kept = [line for line in lines if not line.startswith(f"{task} ")]
+    made = _REMARK.join([head, *kept, " ".join(text.split())])[1:]
+    return made if len(made) <= _LONGEST_COMMENT else ""
+
+
+def jobs(output: str, asked: Collection[str] = ()) -> list[JobRecord]:
+    """Return the records of ``squeue -h -r -O JOB_FORMAT``. Raises CouldNotObserveError for garbage.
+
+    An array's element is ``12_3``; one whose own id is ``asked`` for has that, unless it is the array's.
+    """
+    found = []
+    for fields in _rows(output, len(_JOB_FIELDS), "squeue"):
+        record, own = _job(fields), fields[1]
+        named = own in asked and own != record.id.partition("_")[0]
+        if not named or record.id in asked:
+            found.append(record)
+        if named:
+            found.append(msgspec.structs.replace(record, id=own))
+    return found
+
+
+def nodes(output: str) -> list[NodeRecord]:
+    """Return the records of ``sinfo -h -N -O NODE_FORMAT``, each node once."""
+    found: dict[str, NodeRecord] = {}  # sinfo has a line for each partition of a node
+    for name, state, reason in _rows(output, len(_NODE_FIELDS), "sinfo"):
+        if len(_hosts(name, "sinfo")) != 1:
+            raise _garbage("sinfo", name)
+        text = "" if reason == "none" else reason
+        found[name] = NodeRecord(name=name, state=node_state(state), raw_state=state, reason=text)
+    return list(found.values())
+
+
+def addresses(output: str) -> dict[str, tuple[str, int]]:
+    """Return address and port of each node's slurmd, from ``sinfo -h -N -O ADDRESS_FORMAT``."""
+    return {
+        name: (address, int(port))
+        for name, address, port in _rows(output, len(_ADDRESS_FIELDS), "sinfo")
+        if address and port.isdecimal()
+    }
+
+
+def steps(output: str) -> dict[str, str]:
+    """Return the ids of a job's steps by name, from ``squeue -h -s -O STEP_FORMAT``."""
+    return {name: step_id for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s")}
+
+
+def launchers(output: str) -> dict[str, tuple[str, int]]:
+    """Return the node and process that started each step, from ``scontrol -o show step JOB``, by its id."""
+    found: dict[str, tuple[str, int]] = {}
+    for line in output.splitlines():
+        fields = dict(word.partition("=")[::2] for word in line.split())
+        host, _, pid = fields.get("SrunHost:Pid", "").rpartition(":")
+        if pid.isdecimal() and (step := fields.get("StepId")):
+            found[step] = (host, int(pid))
+    return found
+
+
+def places(output: str) -> dict[str, Place]:
+    """Return where jobs run by their own ids, from ``squeue -h -O PLACE_FORMAT``.
+
+    Those that run nowhere are left out. Asked for a job array's first id, squeue tells of all elements.
+    """
+    found: dict[str, Place] = {}
+    for job_id, nodes, batch_host, restarts in _rows(output, len(_PLACE_FIELDS), "squeue"):
+        if not job_id.isdecimal() or not restarts.isdecimal():
+            raise _garbage("squeue", " ".join((job_id, restarts)))
+        if _hosts(nodes, "squeue"):
+            host = "" if batch_host in _NO_HOST else batch_host
+            found[job_id] = Place(nodes=nodes, batch_host=host, restarts=restarts)
+    return found
+
+
+def suspension(output: str) -> Suspended:
+    """Return what ``scontrol -o show job`` says of it, with times in seconds since the epoch.
+
+    ``SuspendTime`` is when the job was suspended or resumed last, ``SecsPreSuspend`` how long it had run
+    until then (Slurm's ``pre_sus_time``), all by slurmctld's clock.
+    """
+    found = list(_SUSPENSION.finditer(output))
+    if not found:
+        raise _garbage("scontrol show job", output)
+    present = any(match["state"] == "SUSPENDED" for match in found)
+    seconds = (int(m["at"]) - int(m["start"]) - int(m["ran"]) for m in found if m["at"].isdecimal())
+    # While it is suspended, the time of its last change is when that began.
+    return Suspended(present, float(max(0, *seconds, 0)))
+
+
+def output_files(output: str, job_id: str) -> tuple[str, ...]:
+    """Return where a job's standard output and error go, from ``scontrol show job``; a file once.
+
+    Asked for a job array's first id, scontrol tells of all elements. What it leaves of a pattern (``%N``) is
+    no name of a file.
+    """
+    for block in output.split("\n\n"):
+        lines = [line.lstrip() for line in block.strip("\n").split("\n")]
+        words = dict(word.partition("=")[::2] for word in lines[0].split())
+        element = f"{words.get('ArrayJobId', '')}_{words.get('ArrayTaskId', '')}"
+        if job_id in (words.get("JobId"), element):
+            named = [line.partition("=")[2] for line in lines if line.startswith(("StdOut=/", "StdErr=/"))]
+            return tuple(dict.fromkeys(named))
+    return ()
+
+
+def settings(output: str) -> dict[str, str]:
+    """Return the settings by name, from ``scontrol show config``."""
+    return {
+        name.strip(): value.strip()
+        for name, mark, value in (line.partition("=") for line in output.splitlines())
+        if mark
+    }
+
+
+def accounted(output: str) -> list[JobRecord]:
+    """Return the records of ``sacct -n -p -X --delimiter SEPARATOR`` with ACCOUNTING_FORMAT.
+
+    The submit line carries the token where a site does not keep comments (AccountingStoreFlags). A job that
+    gave nodes back has a row for each of its sizes; only the last one tells what became of it.
+    """
+    records = []
+    for fields in _rows(output, len(_ACCOUNTING_FIELDS) + 1, "sacct"):
+        job_id, state, hosts, submitted, started, ended, status, name, comment, line = fields
+        if state == "RESIZING":
+            continue
+        record = JobRecord(
+            id=job_id,
+            token=token_of(comment) or next(filter(None, map(token_of, _comments(line))), ""),
+            name=name,
+            state=job_state(state),
+            raw_state=state,
+            nodes=() if hosts == "None assigned" else _hosts(hosts, "sacct"),
+            exit_code=_exit_code(status, "sacct"),
+            submitted=_time(submitted),
+            started=_time(started),
+            ended=_time(ended),
+        )
+        records.append(_settled(record))
+    return records
+
+
+def _comments(submit_line: str) -> Iterator[str]:
+    for argument in submit_line.split():
+        if argument.startswith("--comment="):
+            yield argument.removeprefix("--comment=").strip("'\"")
+
+
+def _job(fields: list[str]) -> JobRecord:
+    (
+        array_id,
+        job_id,
+        state,
+        reason,
+        hosts,
+        batch,
+        submitted,
+        started,
+        ended,
+        restarts,
+        status,
+        name,
+        comment,
+    ) = fields
+    if not job_id.isdecimal() or not restarts.isdecimal():
+        raise _garbage("squeue", " ".join((job_id, restarts)))
+    node_list = _hosts(hosts, "squeue")
+    batch_host = "" if batch in _NO_HOST else batch
+    record = JobRecord(
+        id=array_id if "_" in array_id else job_id,
+        token=token_of(comment),
+        name=name,
+        state=job_state(state),
+        raw_state=state,
+        reason=reason_text(reason),
+        nodes=node_list,
+        batch_host=batch_host,
+        # With --no-kill, Slurm lets a job run on without its script when the batch host is lost.
+        batch_host_lost=job_state(state) is JobState.RUNNING
+        and bool(batch_host)
+        and batch_host not in node_list,
+        suspended=state in ("SUSPENDED", "STOPPED"),
+        restarts=int(restarts),
+        exit_code=_exit_code(status, "squeue"),
+        submitted=_time(submitted),
+        started=_time(started),
+        ended=_time(ended),
+    )
+    return _settled(record)
+
+
+# "ExitCode=0:53": slurmstepd could not open the script's output or error file (slurmstepd_job.c, io.c).
+_NO_OUTPUT = 53
+_NO_OUTPUT_WORDS = (
+    "Slurm could not open the job's output or error file, so its script was not begun (0:53):"
+    " look whether the directory is there, and may be written, on the job's first node"
+)
+
+
+def _settled(record: JobRecord) -> JobRecord:
+    """Leave out what Slurm prints as a forecast: the end and status of a job that has not ended.
+
+    What ended before its script began, since its output could not be opened, is said in words.
+    """
+    if record.state.ended and record.exit_code == -_NO_OUTPUT:
+        return msgspec.structs.replace(
+            record, raw_state=f"{record.raw_state}: {_NO_OUTPUT_WORDS}", exit_code=1
+        )
+    if record.state.ended:
+        return record
+    started = record.started if record.state in (JobState.RUNNING, JobState.COMPLETING) else 0.0
+    return msgspec.structs.replace(record, exit_code=None, ended=0.0, started=started)
+
+
+def _exit_code(status: str, command: str) -> int:
+    """Return an exit status as subprocess does: negative for a signal.
+
+    squeue prints a wait status up to 22.05, and ``code:signal`` since 23.02, as sacct always did.
+    """
+    code, colon, signal = status.partition(":")
+    if not colon and status.isascii() and status.isdecimal():
+        code, signal = str(int(status) >> 8 & 0xFF), str(int(status) & 0x7F)
+    if not all(part.isascii() and part.isdecimal() for part in (code, signal)):
+        raise _garbage(command, status)
+    return -int(signal) if int(signal) else int(code)
+
+
+def _time(text: str) -> float:
+    return float(text) if text.isdecimal() else 0.0  # N/A, Unknown, None
+
+
+def _hosts(text: str, command: str) -> tuple[str, ...]:
+    if text in ("(null)", "n/a", "N/A", "None"):
+        return ()
+    try:
+        return hostlist.expand(text)
+    except ValueError:
+        raise _garbage(command, text) from None
+
+
+def _rows(output: str, width: int, command: str) -> Iterable[list[str]]:
+    fields = output.split(SEPARATOR)
+    if fields[-1].strip() or (len(fields) - 1) % width:
+        raise _garbage(command, output)
+    for start in range(0, len(fields) - 1, width):
+        row = fields[start : start + width]
+        if start and not row[0].startswith("\n"):
+            raise _garbage(command, row[0])
+        yield [row[0].removeprefix("\n"), *row[1:]]
+
+
+def _garbage(command: str, text: str) -> CouldNotObserveError:
+    return CouldNotObserveError(
+        f"{command} printed something that is not understood: {text[:120]!r}",
+        hint="Slurm 22.05 or newer is needed; check that the command in front on PATH is Slurm's own",
+    )

@@ -1,0 +1,94 @@
+"""Workflow managers: what kinds there are, and which one a file belongs to."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from whesl.managers.workflow.port import ENTRY_POINTS, Verifies, WorkflowManager, text_of
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Workflow
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
+
+# In the order in which they are asked whether they know a file.
+_BUILT_IN = {
+    "maestro": ("whesl.managers.workflow.maestro.manager", "Maestro"),
+    "makeflow": ("whesl.managers.workflow.makeflow.manager", "Makeflow"),
+    "cylc": ("whesl.managers.workflow.cylc.manager", "Cylc"),
+    "batch": ("whesl.managers.workflow.batch.manager", "Batch"),
+}
+
+
+@functools.cache
+def manager(name: str) -> WorkflowManager:
+    """Return a workflow manager by name. Raises UsageError for an unknown one."""
+    if name in _BUILT_IN:
+        module, attribute = _BUILT_IN[name]
+        return cast(WorkflowManager, getattr(importlib.import_module(module), attribute)())
+    for point in _installed():
+        if point.name == name:
+            return cast(WorkflowManager, point.load()())
+    raise UsageError(f"there is no workflow manager '{name}'", hint=f"known are: {', '.join(names())}")
+
+
+def names() -> list[str]:
+    """Return the names of all managers, built in or installed."""
+    return [*_BUILT_IN, *sorted({point.name for point in _installed()} - set(_BUILT_IN))]
+
+
+def _installed() -> EntryPoints:
+    """Return what packages offer. Read here: the sbatch in front imports this package at each submission."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group=ENTRY_POINTS)
+
+
+def file_of(source: str) -> Path:
+    """Return the file that a source names, without what batch sources say behind the name."""
+    return Path(source if Path(source).exists() else re.sub(r":[a-z]+=[^:]*(?=$|:)", "", source))
+
+
+def recognise(source: str) -> WorkflowManager:
+    """Return the manager that a file belongs to, by its content.
+
+    Raises UsageError when the file cannot be read or belongs to none.
+    """
+    path = file_of(source)
+    text = text_of(path)
+    for name in names():
+        candidate = manager(name)
+        if candidate.recognises(path, text):
+            return candidate
+    raise UsageError(
+        f"{path} is no workflow of a kind that is known here",
+        hint="expected a Maestro study (YAML with 'description' and 'study'), a flow of Cylc, a workflow of "
+        "Makeflow in JSON, or batch scripts ('#!'); Snakemake, Parsl and others are run as ever, with "
+        "whesl exec before each task's command (docs/managers.md)",
+    )
+
+
+def read(path: str | Path, *more: str | Path, workflow: str = "") -> Workflow:
+    """Return the workflow in a file (or in several batch scripts), by its content.
+
+    Raises UsageError for a file that is none.
+    """
+    sources = [str(path), *(str(other) for other in more)]
+    return recognise(sources[0]).read(sources, workflow=workflow)
+
+
+def verified(path: str | Path) -> Workflow:
+    """Return the workflow in a file that its own manager takes, as far as that can be asked here.
+
+    Raises UsageError for a file that is none, or that its manager refuses.
+    """
+    workflow = read(path)
+    manager_of_it = recognise(str(path))
+    if isinstance(manager_of_it, Verifies):
+        manager_of_it.verify(str(path), os.environ)
+    return workflow

@@ -1,0 +1,130 @@
+"""Batch scripts behind the port: read, wrapped, submitted with their dependencies, watched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.batch import script as scripts
+from whesl.managers.workflow.batch.job_chain import Chain
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
+from whesl.model.configuration_changes import Configuration
+from whesl.model.errors import RefusedError, UsageError
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Task, Workflow
+
+
+class Batch:
+    """Scripts that ``sbatch`` or ``flux batch`` takes."""
+
+    name = "batch"
+
+    def recognises(self, path: Path, text: str) -> bool:
+        """Whether a file begins as a script does."""
+        return text.startswith("#!")
+
+    def read(
+        self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
+    ) -> Workflow:
+        """Return the tasks of one or more scripts; each element of a job array is a task.
+
+        ``sources`` are files, each perhaps with ``:after=name[,name]`` or ``:with=name[,name]`` behind it; a
+        name is that of another script's file without its suffix, or of its job.
+        """
+        found = _chain(sources)
+        name = workflow or found[0].step
+        root = out or str(Path.cwd())
+        ids = {script.step: [f"{name}/{task}" for task in _names(script)] for script in found}
+        tasks: list[Task] = []
+        for script in found:
+            beside = tuple(task for parent in script.beside for task in ids[parent])
+            parents = (*(task for parent in script.after for task in ids[parent]), *beside)
+            for index in script.array or (None,):
+                instance = "" if index is None else str(index)
+                tasks.append(
+                    Task(
+                        id=f"{name}/{script.step}_{instance}" if instance else f"{name}/{script.step}",
+                        step=script.step,
+                        instance=instance,
+                        workspace=str(Path(root, script.chdir)),
+                        parents=parents,
+                        beside=beside,
+                        nodes=script.nodes,
+                    )
+                )
+        return Workflow(id=name, name=found[0].step, wms=self.name, root=root, tasks=tuple(tasks))
+
+    def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
+        """Return a script with a program of WHESL's as its interpreter."""
+        plain = self.undo(text, path)
+        script = scripts.parse_script(plain, path)
+        call = options.call(
+            script.step,
+            array=bool(script.array),
+            spares=options.spares.get(script.step, 0),
+            tasks=script.tasks,
+            gpus=script.gpus,
+            keeps=script.step in options.keeps and not script.outlives,
+            source=str(path) if options.submitted else "",
+        )
+        program = script_wrapping.program_for(call, plain.split("\n", 1)[0], str(path), options.place)
+        missing = scripts.missing_directories(script, Path.cwd()) if options.submitted else ()
+        return Fluxified(text=script_wrapping.wrap(plain, program), programs=(program,), notices=missing)
+
+    def undo(self, text: str, path: Path) -> str:
+        """Return a wrapped script as it was."""
+        return script_wrapping.unwrap(text, str(path)) if script_wrapping.is_wrapped(text) else text
+
+    def check(self, plan: RunPlan) -> None:
+        """Find nothing: what a script asks for is the scheduler's to judge."""
+
+    def start(self, plan: RunPlan) -> Chain:
+        """Submit the scripts, each after those it waits for."""
+        return Chain.start(plan)
+
+    def submits(self, plan: RunPlan) -> frozenset[str]:
+        """Return all tasks: each is a job."""
+        return frozenset(task.id for task in plan.workflow.tasks)
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
+        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
+            raise RefusedError(f"batch scripts know no WMS step {step.resource}.{step.operation}")
+        return configuration
+
+
+def _chain(sources: Sequence[str]) -> list[scripts.Script]:
+    """Return the scripts with their dependencies as step names. Raises UsageError for a wrong chain."""
+    if not sources:
+        raise UsageError("no batch script was given")
+    found: list[scripts.Script] = []
+    known: dict[str, str] = {}
+    for source in sources:
+        given = scripts.split_source(source)
+        script = scripts.read_script(Path(given.path))
+        missing = [name for name in (*given.after, *given.beside) if name not in known]
+        if missing:
+            raise UsageError(
+                f"{given.path} is to run after or with '{missing[0]}', which is no script before it",
+                hint="give the scripts in an order in which each stands behind those it waits for",
+            )
+        if any(other.step == script.step for other in found):
+            raise UsageError(f"two scripts have the job name '{script.step}'", hint="give one a --job-name")
+        script = msgspec.structs.replace(
+            script,
+            after=tuple(known[name] for name in given.after),
+            beside=tuple(known[name] for name in given.beside),
+        )
+        known[Path(given.path).stem] = known[script.step] = script.step
+        found.append(script)
+    return found
+
+
+def _names(script: scripts.Script) -> list[str]:
+    return [f"{script.step}_{index}" for index in script.array] or [script.step]

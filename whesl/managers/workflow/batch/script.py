@@ -1,0 +1,137 @@
+"""One batch script: what its header says. Pure."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.port import text_of
+from whesl.managers.workflow.submission import flux_directives
+from whesl.managers.workflow.submission.sbatch_options import parse_header
+from whesl.model.errors import UsageError
+
+_LARGEST_ARRAY = 100_000
+
+
+class Script(msgspec.Struct, frozen=True, kw_only=True):
+    """A script and its place in a chain.
+
+    ``outputs`` are the names of its output files, as patterns. ``for_flux`` says that its header has
+    directives for Flux, ``outlives`` that its user has the job outlive lost nodes (``--no-kill``). ``after``
+    are the names of those that have to succeed before, ``beside`` of those that it reads from while they run:
+    it starts when they have started.
+    """
+
+    path: str
+    step: str
+    nodes: int
+    chdir: str
+    tasks: str = ""
+    gpus: str = ""
+    array: tuple[int, ...] = ()
+    outputs: tuple[str, ...] = ()
+    for_flux: bool = False
+    outlives: bool = False
+    after: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user gave: a file, and the names of the scripts that it waits for or runs beside."""
+
+    path: str
+    after: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+def split_source(source: str) -> Source:
+    """Return a source of the form ``job.sh``, ``job.sh:after=a,b`` or ``job.sh:after=a:with=b``.
+
+    Raises UsageError for another word behind the colon.
+    """
+    if Path(source).exists():
+        return Source(path=source)
+    path, *clauses = source.split(":")
+    names: dict[str, tuple[str, ...]] = {}
+    for clause in clauses:
+        key, _, value = clause.partition("=")
+        found = tuple(name.strip() for name in value.split(",") if name.strip())
+        if key not in ("after", "with") or key in names or not found:
+            raise UsageError(
+                f"'{clause}' behind {path} is not understood",
+                hint="write job.sh:after=name, job.sh:with=name, or both, with commas between names",
+            )
+        names[key] = found
+    return Source(path=path, after=names.get("after", ()), beside=names.get("with", ()))
+
+
+def read_script(path: Path) -> Script:
+    """Return what a script says of itself. Raises UsageError when it is none."""
+    return parse_script(text_of(path), path)
+
+
+def parse_script(text: str, path: Path) -> Script:
+    """Return what a script's text says. Raises UsageError when it is none."""
+    script_wrapping.interpreter(text, str(path))
+    for_flux = flux_directives.present(text)
+    header = flux_directives.parse(text) if for_flux else dict(parse_header(text))
+    nodes = re.match(r"\d+", header.get("nodes") or "")
+    return Script(
+        path=str(path),
+        step=_named(header.get("job-name") or path.stem),
+        nodes=max(1, int(nodes.group())) if nodes else 1,
+        chdir=header.get("chdir") or "",
+        # Flux shows a script no numbers of the whole job that spare nodes would change.
+        tasks="" if for_flux else header.get("ntasks") or "",
+        gpus="" if for_flux else header.get("gpus") or "",
+        outputs=()
+        if for_flux
+        else tuple(header[name] or "" for name in ("output", "error") if header.get(name)),
+        for_flux=for_flux,
+        outlives=header.get("no-kill", "off") != "off",
+        array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
+    )
+
+
+def _named(name: str) -> str:
+    r"""Return a step's name: without blanks, and bytes that are not UTF-8 written as ``_xe9``."""
+    written = os.fsencode(name).decode(errors="backslashreplace")
+    kept = name if written == name else written.replace("\\", "_")
+    return kept.replace(" ", "_").replace("/", "_")
+
+
+def missing_directories(script: Script, submitted_from: Path) -> tuple[str, ...]:
+    """Say which output files Slurm could not open now, since their directories do not exist, a sentence each.
+
+    Args:
+        script: a script for sbatch.
+        submitted_from: the directory in which it is submitted.
+    """
+    said = []
+    for name in dict.fromkeys(script.outputs):
+        directory = (submitted_from / script.chdir / name).parent
+        if "%" not in str(directory) and not directory.exists():
+            said.append(
+                f"{script.path}: its output file {name} is to be made in {directory}, which does not exist:"
+                " unless an earlier job makes it, Slurm ends the job (0:53) before its script begins"
+            )
+    return tuple(said)
+
+
+def array_indices(text: str, path: str) -> tuple[int, ...]:
+    """Return the indices of a ``--array`` value: ``0-5,8,10-20:2%3``. Raises UsageError for others."""
+    found: list[int] = []
+    for part in text.partition("%")[0].split(","):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip())
+        if not match:
+            raise UsageError(f"{path}: the job array '{text}' is not understood")
+        first = int(match.group(1))
+        last, step = int(match.group(2) or first), int(match.group(3) or 1)
+        if step < 1 or last < first or (last - first) // step + len(found) >= _LARGEST_ARRAY:
+            raise UsageError(f"{path}: the job array '{text}' is empty or too large")
+        found += range(first, last + 1, step)
+    return tuple(dict.fromkeys(found))

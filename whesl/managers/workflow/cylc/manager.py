@@ -1,0 +1,129 @@
+"""Cylc behind the port: its graph as Cylc prints it, each task's script wrapped, its scheduler run."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.managers.workflow.cylc import flow
+from whesl.managers.workflow.foreground import Foreground, find
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
+from whesl.managers.workflow.script_wrapping import task_command
+from whesl.model.configuration_changes import Configuration
+from whesl.model.errors import RefusedError, UsageError
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Task, Workflow
+
+# Words of a command in which Cylc's job script puts the task's own name and cycle.
+_STEP, _CYCLE = "@CYLC_TASK_NAME@", "@CYLC_TASK_CYCLE_POINT@"
+_UNSET = "ItemNotFoundError: "  # cylc-flow 8.5, parsec/exceptions.py
+_PATIENCE = 120.0  # seconds for a call of Cylc's
+
+
+class Cylc:
+    """Flows of Cylc 8 with a last cycle."""
+
+    name = "cylc"
+
+    def recognises(self, path: Path, text: str) -> bool:
+        """Whether a file has Cylc's section of scheduling."""
+        return flow.looks_like_flow(text)
+
+    def read(
+        self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
+    ) -> Workflow:
+        """Return the flow's tasks, each with its cycle as the instance, and its graph as Cylc has it."""
+        path = _one(sources)
+        begin, end = (
+            _ask(path, "config", "-i", f"[scheduling]{which} cycle point") for which in ("initial", "final")
+        )
+        if not end:
+            raise UsageError(
+                f"{path} has no 'final cycle point': its tasks cannot be known before it runs",
+                hint="give it one, or put whesl exec before the commands of its scripts (docs/managers.md)",
+            )
+        found = flow.graph(_ask(path, "graph", begin, end, "--reference"))
+        name = workflow or path.parent.name
+        ids = {point: f"{name}/{point[0]}_{point[1]}" for point in found}
+        root = str(path.parent.absolute())
+        tasks = (
+            Task(
+                id=ids[point],
+                step=point[0],
+                instance=point[1],
+                workspace=root,
+                parents=tuple(ids[parent] for parent in dict.fromkeys(parents)),
+            )
+            for point, parents in found.items()
+        )
+        return Workflow(id=name, name=path.parent.name, wms=self.name, root=root, tasks=tuple(tasks))
+
+    def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
+        """Return a flow with ``whesl exec`` before each script; the job tells which task it is."""
+        words = shlex.join(task_command(options.call(_STEP, instance=_CYCLE)))
+        for token in (_STEP, _CYCLE):
+            words = words.replace(token, f'"${token.strip("@")}"')
+        return Fluxified(text=flow.wrap(self.undo(text, path), words, str(path)))
+
+    def undo(self, text: str, path: Path) -> str:
+        """Return a wrapped flow as it was."""
+        return flow.unwrap(text, str(path))
+
+    def check(self, plan: RunPlan) -> None:
+        """Raise UsageError where there is no Cylc."""
+        _program(plan.environment)
+
+    def start(self, plan: RunPlan) -> Foreground:
+        """Validate, install and play a copy of the flow's directory in which the flow is the wrapped one."""
+        program = _program(plan.environment)
+        source = Path(plan.directory) / "flow"
+        skipped = shutil.ignore_patterns(".git", "cylc-run")
+        shutil.copytree(plan.workflow.root, source, symlinks=True, ignore=skipped, dirs_exist_ok=True)
+        shutil.copyfile(plan.files[0], source / "flow.cylc")
+        name = Path(plan.directory).name
+        options = ("--no-detach", "--no-run-name", f"--workflow-name={name}")
+        command = (program, "vip", *options, *plan.arguments, str(source))
+        return Foreground(plan, command, source, stop=(program, "stop", "--kill", name))
+
+    def submits(self, plan: RunPlan) -> frozenset[str]:
+        """Return none: Cylc's own jobs carry no task's name, and tell of it when they run."""
+        return frozenset()
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
+        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
+            raise RefusedError(f"Cylc knows no WMS step {step.resource}.{step.operation}")
+        return configuration
+
+
+def _one(sources: Sequence[str]) -> Path:
+    if len(sources) != 1:
+        raise UsageError("a flow of Cylc is one file", hint="run several flows one by one")
+    path = Path(sources[0]).absolute()
+    if path.name != "flow.cylc":
+        raise UsageError(f"{path} is a flow of Cylc under another name; Cylc reads flow.cylc alone")
+    return path
+
+
+def _program(environment: Mapping[str, str]) -> str:
+    return find("cylc", environment, "activate its environment, or: pip install cylc-flow")
+
+
+def _ask(path: Path, command: str, *words: str) -> str:
+    """Return what Cylc prints of a flow, '' of a setting that is not there. Raises UsageError."""
+    call = (_program(os.environ), command, "--color=never", str(path.parent), *words)
+    try:
+        done = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"cylc {command} of {path} did not answer: {error}") from None
+    if done.returncode != 0 and _UNSET not in done.stderr:
+        said = done.stderr.strip().splitlines()
+        raise UsageError(f"Cylc refuses {path}: {said[-1] if said else f'status {done.returncode}'}")
+    return done.stdout.strip()

@@ -1,0 +1,92 @@
+"""A workflow manager's program at work, which stays in the foreground until its workflow has ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl.managers.workflow.port import RunPlan
+from whesl.model.errors import UsageError
+
+_PATIENCE = 60.0  # seconds for the command by which a manager is stopped
+
+
+class Foreground:
+    """A program that is given a workflow, and ends with its status.
+
+    Args:
+        plan: what is run.
+        command: the program with its arguments.
+        directory: where it runs.
+        stop: the command by which the manager cancels its jobs and ends; without it an interrupt does it.
+    """
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        command: Sequence[str],
+        directory: Path,
+        stop: Sequence[str] = (),
+    ) -> None:
+        self._plan, self._stop = plan, stop
+        try:
+            with Path(plan.log).open("ab") as log:
+                self._process = subprocess.Popen(
+                    command,
+                    cwd=directory,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=plan.environment,
+                    start_new_session=True,  # a Ctrl-C of the terminal comes by ``cancel``
+                )
+        except OSError as error:
+            raise UsageError(f"cannot start {command[0]}: {error.strerror}") from None
+
+    def poll(self) -> int | None:
+        """Return the program's status (128 + n for signal n), None while it runs."""
+        status = self._process.poll()
+        return status if status is None or status >= 0 else 128 - status
+
+    def states(self) -> dict[str, str]:
+        """Return nothing: what tasks are at is told by themselves."""
+        return {}
+
+    def cancel(self) -> None:
+        """Have the manager cancel its jobs and end."""
+        if not self._stop:
+            self._signal(signal.SIGINT)
+            return
+        with Path(self._plan.log).open("ab") as log, contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(
+                self._stop,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._plan.environment,
+                timeout=_PATIENCE,
+                check=False,
+            )
+
+    def kill(self) -> None:
+        """Kill the program and all that it started on this machine."""
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, number)
+
+
+def find(name: str, environment: Mapping[str, str], hint: str) -> str:
+    """Return a manager's program on the PATH of its environment. Raises UsageError where there is none."""
+    found = shutil.which(name, path=environment.get("PATH", os.defpath))
+    if found is None:
+        raise UsageError(f"there is no {name} on PATH", hint=hint)
+    return found

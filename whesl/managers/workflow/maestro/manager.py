@@ -1,0 +1,206 @@
+"""Maestro behind the port: read, fluxify, run, and its own steps of recoveries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.maestro import command_wrapping, filesystem_replacement, programs, study
+from whesl.managers.workflow.maestro.expand import Expansion, expand
+from whesl.managers.workflow.maestro.running import Conductor, program_of
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
+from whesl.model.configuration_changes import Configuration
+from whesl.model.errors import RefusedError, UsageError
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Task, Workflow
+
+
+class Maestro:
+    """Maestro studies."""
+
+    name = "maestro"
+
+    def recognises(self, path: Path, text: str) -> bool:
+        """Whether a file is meant as a study."""
+        return study.looks_like_study(text)
+
+    def removed(self, workflow: Workflow) -> Path | None:
+        """Return the directory of an older run that Maestro would remove; see the port."""
+        return Path(workflow.root) if Path(workflow.root).exists() else None
+
+    def read(
+        self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
+    ) -> Workflow:
+        """Return a study's tasks, named and placed as Maestro will do it."""
+        if len(sources) != 1:
+            raise UsageError("a Maestro study is one file", hint="run several studies one by one")
+        if any(word in ("-p", "--pgen") or word.startswith("--pgen=") for word in arguments):
+            raise UsageError(
+                "a parameter generator (--pgen) makes tasks that cannot be known before Maestro runs",
+                hint="write its parameters into the study's global.parameters, and leave --pgen out",
+            )
+        found = study.load(Path(sources[0]))
+        name = workflow or study.safe_name(found.name)
+        expansion = expand(found, found.output_root(out), hashed="--hashws" in arguments)
+        ids = {task.name: f"{name}/{task.name}" for task in expansion.tasks}
+        return Workflow(
+            id=name,
+            name=found.name,
+            wms=self.name,
+            root=expansion.root,
+            tasks=tuple(
+                Task(
+                    id=ids[task.name],
+                    step=task.step,
+                    instance=task.instance,
+                    workspace=task.workspace,
+                    parents=tuple(ids[parent] for parent in task.parents),
+                    nodes=task.nodes or 1,
+                )
+                for task in expansion.tasks
+            ),
+        )
+
+    def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
+        """Return a study with every step's ``cmd`` and ``restart`` wrapped."""
+        plain = self.undo(text, path)
+        found = study.parse(plain, str(path))
+        programs: list[script_wrapping.Program] = []
+        expansion = expand(found, found.output_root())
+        _check_labels(found)
+        notices: list[str] = []
+        calls = {
+            step.name: _call(step, found, expansion, options, notices)
+            for step in reversed(found.steps)  # of two steps with one name Maestro runs the first
+        }
+        moved = plain
+        if options.out and Path(options.out).resolve() != Path(path).resolve().parent:
+            moved = _fix_specroot(plain, path)
+
+        def call(name: str) -> script_wrapping.TaskCall:
+            if name not in calls:
+                raise UsageError(
+                    f"{path}: the step '{name}' is written in a way that cannot be wrapped",
+                    hint="write its name out, without YAML tags, aliases or merges",
+                )
+            return calls[name]
+
+        def program(source: str) -> str:
+            line = f"#!{found.shell}"
+            made = script_wrapping.program_for(options.call(""), line, str(path), options.place, was=source)
+            programs.append(made)
+            return script_wrapping.wrap(line, made).removeprefix("#!")
+
+        named = command_wrapping.wrap_commands(moved, str(path), call)
+        return Fluxified(
+            text=command_wrapping.with_shell(named, str(path), program),
+            programs=tuple(programs),
+            notices=tuple(notices),
+        )
+
+    def undo(self, text: str, path: Path) -> str:
+        """Return a wrapped study as it was."""
+        plain = command_wrapping.unwrap_commands(text, str(path))
+
+        def former(shell: str) -> str:
+            return script_wrapping.former_line(shell.split()[0], str(path))
+
+        return command_wrapping.without_shell(plain, str(path), former)
+
+    def verify(self, source: str, environment: Mapping[str, str]) -> None:
+        """Raise UsageError for a study that Maestro refuses; without a Maestro here that is not known."""
+        try:
+            program = programs.find_program("maestro", environment)
+        except UsageError:
+            return
+        programs.verify(program, source, environment)
+
+    def check(self, plan: RunPlan) -> None:
+        """Refuse a study for another resource manager, a directory of which Maestro makes two words, and what
+        Maestro itself refuses.
+        """
+        program, environment = program_of(plan)
+        programs.verify(program, plan.files[0], environment)
+
+    def start(self, plan: RunPlan) -> Conductor:
+        """Start ``maestro run`` in the foreground of a session of its own."""
+        return Conductor(plan)
+
+    def submits(self, plan: RunPlan) -> frozenset[str]:
+        """Return the tasks of steps with nodes or processes; Maestro runs the others where it runs."""
+        scheduled = {step.name for step in study.load(Path(plan.files[0])).steps if step.scheduled}
+        return frozenset(task.id for task in plan.workflow.tasks if task.step in scheduled)
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        """Carry out WMS FILESYSTEM.REPLACE; Maestro has nothing else to change while it runs."""
+        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
+            raise RefusedError(
+                f"Maestro cannot carry out {step.resource}.{step.operation}",
+                hint="of the entity WMS it knows FILESYSTEM.REPLACE alone",
+            )
+        return filesystem_replacement.replace_filesystem(workflow, step.arguments, raised.task, configuration)
+
+
+def _call(
+    step: study.StudyStep,
+    found: study.Study,
+    expansion: Expansion,
+    options: FluxifyOptions,
+    notices: list[str],
+) -> script_wrapping.TaskCall:
+    nodes = (step.run.get("nodes") or found.batch.get("nodes") or "") if step.scheduled else ""
+    spares = options.spares.get(step.name, 0) if step.scheduled else 0
+    if spares and not nodes:
+        notices.append(
+            f"step '{step.name}' asks for processes but not for nodes, so no spare node can be added to it"
+        )
+        spares = 0
+    return options.call(
+        step.name,
+        # The labels are those that Maestro joins to the name of each combination.
+        instance=".".join(f"$({key}.label)" for key in expansion.parameters[step.name]),
+        workspace="$(WORKSPACE)",
+        nodes=str(nodes),
+        spares=spares,
+        tasks=_tasks(step, found),
+        keeps=step.scheduled and step.name in options.keeps,
+    )
+
+
+def _tasks(step: study.StudyStep, found: study.Study) -> str:
+    """Return what a job asks for as a whole beside its nodes.
+
+    Maestro's Slurm adapter writes --ntasks beside --nodes only when the batch block has procs; a job of Flux
+    shows its script no such number.
+    """
+    if found.scheduler == "flux" or not found.batch.get("procs"):
+        return ""
+    return str(step.run.get("procs") or found.batch["procs"])
+
+
+def _check_labels(found: study.Study) -> None:
+    for parameter in found.parameters:
+        for label in parameter.labels:
+            if "\t" in label or "\n" in label:
+                raise UsageError(
+                    f"{found.path}: label {label!r} of parameter '{parameter.key}' cannot stand in a command",
+                    hint="leave tabs and line breaks out of labels",
+                )
+
+
+def _fix_specroot(text: str, path: Path) -> str:
+    """Write the study's directory out where ``$(SPECROOT)`` stands, for a copy in another place."""
+    root = str(path.absolute().parent)
+    fixed = text.replace("$(SPECROOT)", root)
+    if fixed != text:
+        before = study.parse(text, str(path))
+        after = study.parse(fixed, str(path))
+        if [s.name for s in before.steps] != [s.name for s in after.steps]:
+            raise UsageError(
+                f"{path}: $(SPECROOT) cannot be replaced by {root}", hint="rename that directory"
+            )
+    return fixed

@@ -1,0 +1,101 @@
+"""Makeflow behind the port: its JSON read, each rule's command wrapped, its program run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.managers.workflow.foreground import Foreground, find
+from whesl.managers.workflow.makeflow import graph
+from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
+from whesl.managers.workflow.script_wrapping import task_command
+from whesl.model.configuration_changes import Configuration
+from whesl.model.errors import RefusedError, UsageError
+from whesl.model.evidence import Raised
+from whesl.model.workflow import Task, Workflow
+
+# What the workflow was, for ``undo``; Makeflow passes over keys that it does not know.
+_WAS = "whesl_was"
+_SHELL = "/bin/sh -c"
+
+
+class Makeflow:
+    """Workflows of Makeflow in JSON."""
+
+    name = "makeflow"
+
+    def recognises(self, path: Path, text: str) -> bool:
+        """Whether a file has rules with outputs."""
+        return graph.looks_like_makeflow(text)
+
+    def read(
+        self, sources: Sequence[str], *, workflow: str = "", out: str = "", arguments: Sequence[str] = ()
+    ) -> Workflow:
+        """Return the rules as tasks; a rule waits for those whose outputs are its inputs."""
+        path = _one(sources)
+        text = text_of(path)
+        rules = graph.rules(graph.parse(self.undo(text, path), str(path)), str(path))
+        name = workflow or path.stem
+        root = out or str(Path.cwd())
+        ids = [f"{name}/{rule.name}" for rule in rules]
+        tasks = (
+            Task(
+                id=ids[rule.index],
+                step=rule.step,
+                instance=rule.instance,
+                workspace=root,
+                parents=tuple(ids[parent] for parent in rule.parents),
+            )
+            for rule in rules
+        )
+        return Workflow(id=name, name=path.stem, wms=self.name, root=root, tasks=tuple(tasks))
+
+    def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
+        """Return a workflow with ``whesl exec`` before each rule's command."""
+        found = graph.parse(self.undo(text, path), str(path))
+        for rule in graph.rules(found, str(path)):
+            call = options.call(rule.step, instance=rule.instance, keeps=rule.step in options.keeps)
+            words = shlex.join(task_command(call))
+            wrapped = f"{words} {_SHELL} {shlex.quote(rule.command)}"
+            found["rules"][rule.index]["command"] = wrapped
+        # The text as it was stands behind, for ``undo``: its numbers and spaces too.
+        return Fluxified(text=json.dumps({**found, _WAS: self.undo(text, path)}, indent=1) + "\n")
+
+    def undo(self, text: str, path: Path) -> str:
+        """Return a wrapped workflow as it was."""
+        was = graph.parse(text, str(path)).get(_WAS)
+        return was if isinstance(was, str) else text
+
+    def check(self, plan: RunPlan) -> None:
+        """Raise UsageError where there is no Makeflow."""
+        self._program(plan)
+
+    def start(self, plan: RunPlan) -> Foreground:
+        """Start Makeflow in the directory of the run; what it submits to is the user's choice (``-T``)."""
+        command = (self._program(plan), "--json", *plan.arguments, plan.files[0])
+        return Foreground(plan, command, Path(plan.workflow.root))
+
+    def _program(self, plan: RunPlan) -> str:
+        hint = "install CCTools (Debian: coop-computing-tools; conda-forge: ndcctools)"
+        return find("makeflow", plan.environment, hint)
+
+    def submits(self, plan: RunPlan) -> frozenset[str]:
+        """Return none: Makeflow's own jobs carry no task's name, and tell of it when they run."""
+        return frozenset()
+
+    def apply(
+        self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
+    ) -> Configuration:
+        """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
+        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
+            raise RefusedError(f"Makeflow knows no WMS step {step.resource}.{step.operation}")
+        return configuration
+
+
+def _one(sources: Sequence[str]) -> Path:
+    if len(sources) != 1:
+        raise UsageError("a workflow of Makeflow is one file", hint="run several workflows one by one")
+    return Path(sources[0])

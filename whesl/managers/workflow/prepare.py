@@ -1,0 +1,204 @@
+"""Everything that a run needs on disk and in its environment, before the workflow manager starts."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from whesl.files import file_retry
+from whesl.language.spec import ResourceKind, Spec
+from whesl.managers.resource import manager_table
+from whesl.managers.workflow import file_of
+from whesl.managers.workflow.port import (
+    FluxifyOptions,
+    RunPlan,
+    WorkflowManager,
+    keeping_steps,
+    spares_by_step,
+    text_of,
+    with_isolators_node,
+)
+from whesl.managers.workflow.submission.flux_bindings import OUTER
+from whesl.managers.workflow.submission.flux_command import python_directory
+from whesl.managers.workflow.submission.install import install
+from whesl.managers.workflow.wrapping_changes import concerning
+from whesl.model import home as places
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Task, Workflow
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan, the workflow with its spare nodes, and what the user ought to know, a sentence each."""
+
+    plan: RunPlan
+    workflow: Workflow
+    notices: tuple[str, ...]
+
+
+def program() -> tuple[str, ...]:
+    """Return the command that starts WHESL wherever this installation can be seen."""
+    beside = Path(sys.executable).parent / "whesl"
+    return (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-m", "whesl")
+
+
+def claim_directory(home: Path, name: str, *, now: float | None = None) -> Path:
+    """Make and return the directory of a new run; its last part is the workflow's id.
+
+    Args:
+        home: the WHESL home.
+        name: the workflow's name.
+        now: seconds since the epoch, None for the clock.
+    """
+    clean = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-") or "workflow"
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+    parent = places.workflows(home)
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for number in range(1, 10_000):
+        path = parent / (f"{clean}_{stamp}" if number == 1 else f"{clean}_{stamp}_{number}")
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UsageError(
+                f"cannot make {path}: {error.strerror}", hint="make room for WHESL_HOME"
+            ) from None
+        return path
+    raise UsageError(f"too many runs of {name} in one second")
+
+
+def prepare(
+    manager: WorkflowManager,
+    sources: Sequence[str],
+    workflow: Workflow,
+    spec: Spec,
+    directory: Path,
+    *,
+    home: Path,
+    rjms: str,
+    observe: bool,
+    inner: str,
+    own_node: bool,
+    heartbeat_limit: float | None,
+    placement: str,
+    spares: int,
+    poll: float,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+) -> Prepared:
+    """Write specification, workflow and fluxified files; make the commands for the manager's PATH.
+
+    Args:
+        manager: the workflow's manager.
+        sources: the files as the user gave them.
+        workflow: what the manager read from them.
+        spec: the checked specification.
+        directory: WHESL's directory of this run (``claim_directory``).
+        home: the WHESL home.
+        rjms: the resource manager's name.
+        observe: touch nothing, report what would be done.
+        inner: what runs the tasks' steps, as ``whesl exec --inner`` takes it.
+        own_node: the isolator's node serves its task too; else each job gets one node more.
+        heartbeat_limit: silence after which a node is lost, seconds; None for the usual limit.
+        placement: the table of nodes' risks that spares are chosen by, "" for none.
+        spares: spare nodes for each job that a recovery may need one for.
+        poll: seconds between two looks of the manager at its jobs.
+        arguments: the user's arguments for the manager.
+        environment: the environment to start from.
+    """
+    extra = {} if observe else spares_by_step(spec, workflow, spares)
+    if not own_node and not observe:
+        extra = with_isolators_node(extra, workflow)
+    workflow = _with_spares(workflow, extra).with_coupled(spec.coupled)
+    file_retry.write(directory / "spec.json", msgspec.json.encode(spec))
+    file_retry.write(directory / "workflow.json", msgspec.json.encode(workflow))
+    options = FluxifyOptions(
+        program=program(),
+        workflow=workflow.id,
+        spec=str(directory / "spec.json"),
+        home=str(home),
+        spares=extra,
+        observe=observe,
+        inner=inner,
+        own_node=own_node,
+        heartbeat_limit=heartbeat_limit,
+        placement=placement,
+        out=str(directory),
+        place=str(directory),
+        keeps=frozenset() if observe else keeping_steps(spec, workflow),
+        submitted=True,
+    )
+    files: list[str] = []
+    notices: list[str] = []
+    for source in sources:
+        path = file_of(source)
+        text = text_of(path)
+        result = manager.fluxify(text, path, options)
+        # The name is kept: managers and schedulers name jobs after it.
+        target = directory / path.name
+        if str(target) in files or target.name in ("spec.json", "workflow.json"):
+            target = directory / f"{len(files)}_{path.name}"
+        for made in result.programs:
+            made.write()
+        file_retry.write(target, os.fsencode(result.text))
+        files.append(str(target))
+        notices += result.notices
+        notices += [notice.sentence(str(path)) for notice in concerning(text)]
+    commands = install(directory / "bin", rjms, environment)
+    file_retry.write(directory / "manager.log")
+    return Prepared(
+        plan=RunPlan(
+            workflow=workflow,
+            files=tuple(files),
+            environment=run_environment(environment, commands, home, rjms),
+            directory=str(directory),
+            log=str(directory / "manager.log"),
+            poll=poll,
+            arguments=tuple(arguments),
+            full_disk=not observe and _about_disks(spec),
+        ),
+        workflow=workflow,
+        notices=tuple(notices),
+    )
+
+
+def _with_spares(workflow: Workflow, spares: Mapping[str, int]) -> Workflow:
+    tasks: list[Task] = [
+        msgspec.structs.replace(task, spares=spares.get(task.step, 0)) for task in workflow.tasks
+    ]
+    return msgspec.structs.replace(workflow, tasks=tuple(tasks))
+
+
+def _about_disks(spec: Spec) -> bool:
+    return any(
+        step.resource == ResourceKind.FILESYSTEM for exception in spec.exceptions for step in exception.steps
+    )
+
+
+def run_environment(base: Mapping[str, str], commands: Path, home: Path, rjms: str) -> dict[str, str]:
+    """Return the environment of the workflow manager.
+
+    For Flux, its Python bindings are reached through PYTHONPATH as its commands are through PATH.
+    """
+    if manager_table.manager(rjms).command == "flux":
+        places = (str(python_directory(commands)), base.get("PYTHONPATH", ""))
+        own = {"PYTHONPATH": os.pathsep.join(place for place in places if place), OUTER: places[1]}
+    else:
+        own = {}
+    return {
+        # Maestro asks `squeue -u $USER` and, without it, for ever.
+        "USER": getpass.getuser(),
+        **base,
+        "PATH": f"{commands}{os.pathsep}{base.get('PATH', os.defpath)}",
+        "WHESL_HOME": str(home),
+        "WHESL_PYTHON": sys.executable,
+        "WHESL_RJMS": rjms,
+        **own,
+    }

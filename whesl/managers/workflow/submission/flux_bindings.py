@@ -1,0 +1,102 @@
+"""The Python package ``flux`` that stands first on a workflow manager's PYTHONPATH.
+
+Maestro's Flux adapter submits with ``flux.job.submit`` inside its own process, where no command can stand in
+front. This package takes itself away, loads the real bindings in its place, and hands those submissions that
+run a wrapped script to the ``flux`` command in front (``whesl.managers.workflow.submission.flux_command``);
+all else is the real bindings'. It has to run under the manager's Python, whatever version that is, so it
+needs nothing of ours.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whesl.files import file_retry
+
+# Names the variable that has the user's own PYTHONPATH.
+OUTER = "WHESL_OUTER_PYTHONPATH"
+_PACKAGE = '''\
+"""Stands in front of Flux's Python bindings: wrapped scripts are submitted once, by the command in front."""
+
+import functools
+import importlib
+import os
+import subprocess
+import sys
+
+_HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_COMMAND = {command}
+_MARKER = "/@whesl/"
+
+
+def _is_wrapped(jobspec):
+    if _MARKER in jobspec.dumps():  # the script itself is in it
+        return True
+    for word in jobspec.tasks[0]["command"]:
+        try:
+            with open(os.path.join(jobspec.cwd or "", word), encoding="utf-8", errors="replace") as script:
+                if _MARKER in script.readline(4096):
+                    return True
+        except (OSError, ValueError):
+            pass
+    return False
+
+
+def _in_front(job, real):
+    @functools.wraps(real)
+    def submit(flux_handle, jobspec, urgency=16, waitable=False, debug=False, *args, **kwargs):
+        if isinstance(jobspec, (str, bytes)) or args or kwargs or not _is_wrapped(jobspec):
+            return real(flux_handle, jobspec, urgency, waitable, debug, *args, **kwargs)
+        flags = [name for name, wanted in (("waitable", waitable), ("debug", debug)) if wanted]
+        command = [_COMMAND, "job", "submit", "--urgency=%d" % urgency]
+        command += ["--flags=" + ",".join(flags)] if flags else []
+        result = subprocess.run(
+            command,
+            input=jobspec.dumps(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+        )
+        sys.stderr.write(result.stderr)
+        if result.returncode != 0:
+            raise OSError(result.stderr.strip() or "flux job submit: status %d" % result.returncode)
+        return job.JobID(result.stdout.strip())
+
+    return submit
+
+
+def _step_aside():
+    ours = sys.modules.pop("flux")
+    sys.path[:] = [place for place in sys.path if os.path.realpath(place) != _HERE]
+    try:
+        importlib.import_module("flux")
+        job = importlib.import_module("flux.job")
+    except ImportError:
+        sys.modules["flux"] = ours  # the import that failed takes this name away itself
+        raise
+    job.submit = _in_front(job, job.submit)
+    # Steps and jobs are to see what the user had.
+    outer = os.environ.pop("{outer}", None)
+    if outer is not None:
+        os.environ["PYTHONPATH"] = outer
+        if not outer:
+            del os.environ["PYTHONPATH"]
+
+
+_step_aside()
+'''
+
+
+def install(directory: Path, command: Path) -> None:
+    """Write the package.
+
+    Args:
+        directory: to be put first on PYTHONPATH; made when missing.
+        command: the ``flux`` in front.
+    """
+    package = directory / "flux"
+    package.mkdir(mode=0o700, parents=True, exist_ok=True)
+    target = package / "__init__.py"
+    beside = package / ".new"
+    file_retry.write(beside, _PACKAGE.format(command=repr(str(command)), outer=OUTER).encode())
+    beside.replace(target)

@@ -1,0 +1,253 @@
+"""The program behind ``<WHESL_HOME>/workflows/<workflow>/bin/flux``: submits a wrapped script once.
+
+``flux batch``, ``flux submit`` and ``flux run`` are asked by ``--dry-run`` which jobspec they would submit,
+so that their options and directives (RFC 36) are read by Flux alone; ``flux job submit`` is given one (the
+Python bindings in front use it). That jobspec is changed and submitted. Everything else is the real flux's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.managers import resource
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.submission import (
+    bad_nodes_file,
+    flux_directives,
+    jobspec,
+    once,
+    submit_with_fallbacks,
+)
+from whesl.managers.workflow.submission.jobspec import Jobspec
+from whesl.model import home as places
+from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
+
+_TIMEOUT = 120.0  # seconds for one command of Flux
+_COMMANDS = ("batch", "submit", "run")
+# Submissions of many jobs by one call; none of them is a wrapped task.
+_BULK = ("--cc", "--bcc", "--dry-run", "--wrap")
+_NAMED_URGENCY = {"default": "16", "hold": "0", "expedite": "31"}
+# What libflux and its commands say when the broker is not there, or went away (strerror(3)).
+_UNCLEAR = re.compile(
+    r"unable to connect|flux_open|connection (?:refused|reset)|no route to host|broken pipe|timed out"
+    r"|function not implemented|lost connection",
+    re.IGNORECASE,
+)
+# What Python says at the end when a command of Flux's cannot be loaded.
+_IMPORT = re.compile(r"^(ImportError|ModuleNotFoundError)\b", re.MULTILINE)
+
+
+class _Call(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for: the jobspec, what is no part of one, and how to go on with the job."""
+
+    jobspec: Jobspec
+    urgency: str = ""
+    flags: tuple[str, ...] = ()
+    follow: tuple[str, ...] = ()
+
+
+def main(directory: str, real: str, arguments: Sequence[str]) -> int:
+    """Be flux.
+
+    Args:
+        directory: of the workflow's commands, which is kept out of the job's PATH.
+        real: the real flux.
+        arguments: what the caller wrote behind ``flux``.
+    """
+    hidden = (directory, str(python_directory(Path(directory))))
+    # From here on, for the adapters' commands too, the real ones.
+    for name in ("PATH", "PYTHONPATH"):
+        if name in os.environ:
+            os.environ[name] = jobspec.without(os.environ[name], hidden)
+    call, text = None, ""
+    try:
+        if tuple(arguments[:2]) == ("job", "submit"):
+            call, text = _given(arguments[2:])
+        elif arguments and arguments[0] in _COMMANDS and _concerns_us(arguments[1:]):
+            call = _asked(real, arguments)
+        found = jobspec.wrapped_script(call.jobspec) if call else None
+    except WheslError as error:
+        return _fail(error)
+    if call is None or found is None:
+        if text:
+            return subprocess.run([real, *arguments], input=text, text=True, check=False).returncode
+        os.execv(real, ["flux", *arguments])  # noqa: S606 - no shell is what we want
+    try:
+        job = submit(real, call.jobspec, found[0], hidden, call.urgency, call.flags)
+    except WheslError as error:
+        return _fail(error)
+    if call.follow:
+        os.execv(real, ["flux", *call.follow, job])  # noqa: S606 - as above
+    print(job, flush=True)  # noqa: T201 - it stands in for a command
+    return 0
+
+
+def python_directory(commands: Path) -> Path:
+    """Return where the Python package that stands first lives, beside the commands."""
+    return commands.parent / "python"
+
+
+def submit(
+    real: str,
+    wanted: Jobspec,
+    wrapped: script_wrapping.WrappedScript,
+    hidden: Sequence[str],
+    urgency: str = "",
+    flags: Sequence[str] = (),
+) -> str:
+    """Submit a wrapped script's jobspec once and return the job's id; raises WheslError."""
+    home = Path(places.chosen(os.environ, wrapped.home))
+    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+    options = [f"--urgency={urgency}"] if urgency else []
+    if flags:
+        options.append(f"--flags={','.join(flags)}")
+
+    def attempt(token: str) -> str:
+        return submit_with_fallbacks.submit(
+            wrapped,
+            bad_nodes_file.read(home, time.time()),
+            rewrite=lambda spares, avoided: jobspec.rewrite(
+                wanted, wrapped, token, spares=spares, avoid=avoided, hidden=hidden
+            ),
+            impossible=lambda wish: impossible(real, wish.jobspec),
+            call=lambda wish: _submit(real, wish.jobspec, options),
+        )
+
+    with ledger.locked():
+        return once.submit_once(
+            ledger, wrapped.task, resource.scheduler("flux"), attempt, time.sleep, time.time
+        )
+
+
+def impossible(real: str, spec: Jobspec) -> str:
+    """Return why the instance could never run such a job, '' when it could or does not say."""
+    try:
+        result = _flux(real, ["job-validator", "--jobspec-only", "--plugins=feasibility"], _encode(spec))
+        said = msgspec.json.decode(result.stdout.splitlines()[-1] if result.stdout else "{}")
+    except (subprocess.TimeoutExpired, *UNDECODABLE):
+        return ""
+    if result.returncode == 0 or not isinstance(said, dict) or not said.get("errnum"):
+        return ""
+    return str(said.get("errstr") or "")
+
+
+def options_outside(words: Sequence[str], script_text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the urgency and the flags of a call, the two things that no jobspec holds.
+
+    The command line overrides a script's directives.
+    """
+    found = flux_directives.parse(script_text)
+    flux_directives.take(list(words), found)
+    urgency = found.get("urgency") or ""
+    flags = (found.get("flags") or "").split(",")
+    return _NAMED_URGENCY.get(urgency, urgency), tuple(flag for flag in flags if flag)
+
+
+def _concerns_us(words: Sequence[str]) -> bool:
+    if any(word.partition("=")[0] in _BULK for word in words):
+        return False
+    return any(
+        script_wrapping.is_wrapped(jobspec.read_file(word)) for word in words if not word.startswith("-")
+    )
+
+
+def _asked(real: str, arguments: Sequence[str]) -> _Call:
+    """Return what ``flux batch|submit|run`` would submit. Raises RefusedError with its own words."""
+    command, words = arguments[0], arguments[1:]
+    # Behind the script stand its own arguments, which may look like options.
+    script = next(i for i, word in enumerate(words) if script_wrapping.is_wrapped(jobspec.read_file(word)))
+    own = [word for word in words[:script] if word not in ("--watch", "--wait")]
+    try:
+        result = _flux(real, [command, "--dry-run", *own, *words[script:]])
+    except subprocess.TimeoutExpired:
+        raise CouldNotObserveError(f"flux {command} did not answer within {_TIMEOUT:g} s") from None
+    if result.returncode != 0:
+        raise _failure(f"flux {command}", result)
+    sys.stderr.write(result.stderr)
+    text = jobspec.read_file(words[script]) if command == "batch" else ""
+    urgency, flags = options_outside(own, text)
+    follow: tuple[str, ...] = ()
+    if command == "run" or "--watch" in words[:script]:
+        follow = ("job", "attach")
+    elif "--wait" in words[:script]:
+        follow = ("job", "status")
+    return _Call(jobspec=_decode(result.stdout), urgency=urgency, flags=flags, follow=follow)
+
+
+def _given(words: Sequence[str]) -> tuple[_Call, str]:
+    """Return the jobspec that ``flux job submit`` is given, and its text when it came by standard input."""
+    files = [word for word in words if not word.startswith("-")]
+    text = "" if files and files[-1] != "-" else sys.stdin.read()
+    source = text or jobspec.read_file(files[-1])
+    urgency, flags = options_outside(words, "")
+    try:
+        return _Call(jobspec=_decode(source), urgency=urgency, flags=flags), text
+    except RefusedError:
+        return _Call(jobspec={}), text  # the real one will say what is wrong with it
+
+
+def _submit(real: str, spec: Jobspec, options: Sequence[str]) -> str:
+    try:
+        result = _flux(real, ["job", "submit", *options], _encode(spec))
+    except subprocess.TimeoutExpired:
+        raise CouldNotObserveError(f"flux job submit did not answer within {_TIMEOUT:g} s") from None
+    if result.returncode != 0:
+        raise _failure("flux job submit", result)
+    sys.stderr.write(result.stderr)
+    # In ASCII, as all our records have it; Flux takes both forms.
+    job = result.stdout.strip().replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
+    if not job:
+        raise CouldNotObserveError("the reply of flux job submit has no job id")
+    return job
+
+
+def _failure(what: str, result: subprocess.CompletedProcess[str]) -> WheslError:
+    said = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
+    if _IMPORT.search(said):
+        last = said.splitlines()[-1]
+        return RefusedError(
+            f"{what} is written in Python, and Flux's bindings do not import: {last}", hint="see whesl doctor"
+        )
+    message = f"{what}: {said}"
+    # A signal came from elsewhere; whether the request went out before cannot be told.
+    if result.returncode < 0 or _UNCLEAR.search(said):
+        return CouldNotObserveError(message)
+    return RefusedError(message)
+
+
+def _flux(real: str, words: Sequence[str], text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["flux", *words],
+        executable=real,
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_TIMEOUT,
+        check=False,
+    )
+
+
+def _encode(spec: Mapping[str, object]) -> str:
+    return msgspec.json.encode(spec).decode()
+
+
+def _decode(text: str) -> Jobspec:
+    try:
+        return msgspec.json.decode(text, type=dict)
+    except UNDECODABLE as error:
+        raise RefusedError(f"flux: the jobspec cannot be read: {error}") from None
+
+
+def _fail(error: WheslError) -> int:
+    print(f"flux: ERROR: {error}", file=sys.stderr)  # noqa: T201 - it stands in for a command
+    return 1

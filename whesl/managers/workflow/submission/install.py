@@ -1,0 +1,67 @@
+"""Makes what stands first on a workflow manager's PATH and PYTHONPATH."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from whesl.files import file_retry
+from whesl.managers.resource import manager_table
+from whesl.managers.workflow.submission import flux_bindings
+from whesl.managers.workflow.submission.flux_command import python_directory
+from whesl.model.errors import UsageError
+
+_START = """import sys, whesl
+whesl.prefer_own_modules()
+from whesl.managers.workflow.submission.flux_command import main
+sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))"""
+# In the installation, since no file below WHESL_HOME can be relied on when a job is submitted.
+_COMMANDS = Path(__file__).with_name("commands")
+
+
+def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str] | None = None) -> Path:
+    """Return the directory with the submitting command of a workflow's resource manager.
+
+    Args:
+        directory: where a command is made that the workflow has for itself.
+        rjms: the resource manager's name.
+        environment: where PATH names the real command; this process's own by default.
+
+    The directory is put in front on the manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
+    UsageError when a command that has to stand behind is missing.
+    """
+    command = manager_table.manager(rjms).command
+    if command == "flux":
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = (os.environ if environment is None else environment).get("PATH", os.defpath)
+        real = shutil.which("flux", path=path)
+        if real is None:
+            raise UsageError("there is no flux on PATH", hint="load Flux's module, or choose another --rjms")
+        words = shlex.join([sys.executable, "-c", _START, str(directory), real])
+        # Only submissions pay for the start of Python.
+        text = (
+            "#!/bin/sh\n"
+            'case "$1 $2" in\n'
+            f'"batch "*|"submit "*|"run "*|"job submit") exec {words} "$@";;\n'
+            "esac\n"
+            f'exec {shlex.quote(real)} "$@"\n'
+        )
+        _write(directory / "flux", text)
+        flux_bindings.install(python_directory(directory), directory / "flux")
+        return directory
+    if not (_COMMANDS / command).exists():
+        raise UsageError(
+            f"whole workflows are not submitted by {command} yet",
+            hint=f"submit each job by {command}, with whesl exec in its script; see docs/pbs.md",
+        )
+    return _COMMANDS
+
+
+def _write(target: Path, text: str) -> None:
+    beside = target.with_name(f".{target.name}.new")
+    file_retry.write(beside, text.encode(), 0o700)
+    beside.replace(target)

@@ -1,0 +1,212 @@
+"""The program behind the ``sbatch`` in ``commands``, first on a workflow manager's PATH."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from whesl.files import file_retry
+from whesl.managers import resource
+from whesl.managers.resource import manager_table
+from whesl.managers.resource.granted_spares_and_requeue import (
+    GRANTED_SPARES,
+    REQUEUE_SAID,
+    granted,
+    requeue_known,
+)
+from whesl.managers.resource.slurm.command import failure
+from whesl.managers.resource.slurm.slurm_command_output import comment_for
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.submission import bad_nodes_file, file_in_place, once, submit_with_fallbacks
+from whesl.managers.workflow.submission.sbatch_options import Call, parse_call
+from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, original_comment, rewrite
+from whesl.model import home as places
+from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
+
+# Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
+_TIMEOUT = 120.0
+
+
+def main(directory: str, arguments: Sequence[str]) -> int:
+    """Be sbatch: submit a wrapped script once; hand anything else to the real one.
+
+    Args:
+        directory: where this sbatch stands, to find the real one behind it on PATH.
+        arguments: what the caller wrote behind ``sbatch``.
+    """
+    environment = _without(os.environ, directory)
+    real = shutil.which("sbatch", path=environment["PATH"])
+    if real is None:
+        print("sbatch: command not found (looked on PATH behind WHESL's own)", file=sys.stderr)  # noqa: T201 - it stands in for a command
+        return 127
+    try:
+        call, text, wrapped = read(arguments)
+    except UsageError as error:
+        print(f"sbatch: error: {error}", file=sys.stderr)  # noqa: T201 - as above
+        return 1
+    if wrapped is None or call.last("test-only") is not None or call.last("wrap") is not None:
+        os.execve(real, ["sbatch", *arguments], environment)  # noqa: S606 - no shell is what we want
+    try:
+        job = _submit(real, call, text, wrapped, environment)
+    except WheslError as error:
+        # Slurm's own errors begin with the command's name already.
+        words = str(error).removeprefix("sbatch: ")
+        print(f"sbatch: error: {words}", file=sys.stderr)  # noqa: T201 - as above
+        return 1
+    print(job if call.last("parsable") is not None else f"Submitted batch job {job}")  # noqa: T201 - as above
+    return 0
+
+
+def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedScript | None]:
+    """Return the call, and the text of its script and what that says of itself where it is a wrapped one.
+
+    Whether an option that no release has takes the next word is seen by where the script is then. Raises
+    UsageError for a script that was wrapped and changed.
+    """
+    for valued in (True, False):
+        call = parse_call(arguments, valued=valued)
+        text, wrapped = "", None
+        with contextlib.suppress(OSError):
+            text = os.fsdecode(file_retry.retried(Path(call.script).read_bytes)) if call.script else ""
+            wrapped = script_wrapping.read_wrapped(text, call.script) if text else None
+        if wrapped is not None or not call.guessed:
+            break
+    return call, text, wrapped
+
+
+def _without(environment: Mapping[str, str], directory: str) -> dict[str, str]:
+    """Return the environment with our directory taken out of PATH."""
+    places = environment.get("PATH", os.defpath).split(os.pathsep)
+    kept = [place for place in places if not place or Path(place).resolve() != Path(directory).resolve()]
+    return {**environment, "PATH": os.pathsep.join(kept)}
+
+
+def _submit(
+    real: str, call: Call, text: str, wrapped: script_wrapping.WrappedScript, environment: dict[str, str]
+) -> str:
+    home = Path(places.chosen(environment, wrapped.home))
+    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+    name = environment.get("WHESL_RJMS") or manager_table.behind("sbatch", environment)
+    remark = original_comment(call, text)
+
+    def submit(token: str) -> str:
+        comment = comment_for(token, remark)
+
+        def call_with(wish: Rewritten) -> str:
+            # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
+            said_inside = {
+                GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
+                REQUEUE_SAID: requeue_known(wish.requeue, wrapped.workflow, wrapped.step),
+            }
+            return _call(real, wish.words, {**environment, **said_inside}, _place(call, wrapped))
+
+        return submit_with_fallbacks.submit(
+            wrapped,
+            bad_nodes_file.read(home, time.time()),
+            rewrite=lambda spares, avoided: rewrite(
+                call,
+                text,
+                wrapped,
+                comment,
+                environment,
+                spares=spares,
+                avoid=avoided,
+                exists=os.path.exists,
+            ),
+            impossible=lambda wish: _impossible(real, wish.words, environment),
+            call=call_with,
+        )
+
+    # The adapters start the scheduler's commands; those must be the real ones.
+    os.environ["PATH"] = environment["PATH"]
+    with ledger.locked():
+        return once.submit_once(ledger, wrapped.task, resource.scheduler(name), submit, time.sleep, time.time)
+
+
+def _impossible(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return why the scheduler could never run such a job, '' when it could or does not say."""
+    try:
+        result = _sbatch(real, ["--test-only", *words], environment)
+    except subprocess.TimeoutExpired:
+        return ""
+    if result.returncode == 0:
+        return ""
+    error = failure("sbatch", result.returncode, result.stderr)
+    return error.message if isinstance(error, RefusedError) else ""
+
+
+def _sbatch(
+    real: str, words: Sequence[str], environment: Mapping[str, str], before: Callable[[], None] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sbatch", *words],
+        executable=real,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_TIMEOUT,
+        check=False,
+        preexec_fn=before,
+    )
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """A wrapped copy of a user's script, and the script."""
+
+    task: str
+    copy: str
+    script: str
+
+    def put(self) -> None:
+        """Show the copy in the script's place."""
+        file_in_place.put(self.copy, self.script)
+
+
+def _place(call: Call, wrapped: script_wrapping.WrappedScript) -> _Place | None:
+    return _Place(wrapped.task, call.script, wrapped.source) if wrapped.source else None
+
+
+def _in_place(
+    real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place
+) -> subprocess.CompletedProcess[str]:
+    """Run the real sbatch where it sees the copy in the script's place, or else on the copy, and say so."""
+    try:
+        return _sbatch(real, words, environment, place.put)
+    except subprocess.TimeoutExpired:
+        raise
+    except subprocess.SubprocessError:  # all that is said of an error between fork and exec
+        print(  # noqa: T201 - it stands in for a command
+            f"whesl: {place.task}: this system lets users mount nothing, so the scheduler calls the job's"
+            f" command {place.copy}; a script that looks there for the files beside it finds none",
+            file=sys.stderr,
+        )
+        at = words.index(place.script)
+        return _sbatch(real, [*words[:at], place.copy, *words[at + 1 :]], environment)
+
+
+def _call(real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place | None) -> str:
+    """Run the real sbatch and return the job's id; raises as the port's ``submit`` does."""
+    try:
+        result = (
+            _sbatch(real, words, environment) if place is None else _in_place(real, words, environment, place)
+        )
+    except subprocess.TimeoutExpired:
+        raise CouldNotObserveError(f"sbatch did not answer within {_TIMEOUT:g} s") from None
+    if result.returncode != 0:
+        raise failure("sbatch", result.returncode, result.stderr)
+    # Warnings, such as a partition's default that was used, belong to the caller.
+    sys.stderr.write(result.stderr)
+    job = once.job_id(result.stdout)
+    if not job:
+        raise CouldNotObserveError(f"sbatch's reply has no job id: {result.stdout[:200]!r}")
+    return job

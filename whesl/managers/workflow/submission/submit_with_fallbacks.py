@@ -1,0 +1,81 @@
+"""What a scheduler is asked for on a task's behalf, and the less that it is asked for when it refuses that.
+
+What works without us has to work with us: with a node more than a limit allows, or with nodes excluded, a
+scheduler refuses a job, or takes it and never starts it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from whesl.managers.workflow.script_wrapping import WrappedScript
+from whesl.model.errors import RefusedError
+
+
+class Wish(Protocol):
+    """A job as it would be submitted. ``spares``: how many of its nodes are; ``notices``: for the caller."""
+
+    @property
+    def spares(self) -> int: ...
+
+    @property
+    def notices(self) -> Sequence[str]: ...
+
+
+W = TypeVar("W", bound=Wish)
+
+
+def submit(
+    wrapped: WrappedScript,
+    bad: tuple[str, ...],
+    *,
+    rewrite: Callable[[bool, tuple[str, ...]], W],
+    impossible: Callable[[W], str],
+    call: Callable[[W], str],
+) -> str:
+    """Submit a task's job with all that is wanted, or without what the scheduler refuses.
+
+    Args:
+        wrapped: the task's script.
+        bad: nodes that it is to be kept off.
+        rewrite: returns the job with spares or without, and kept off these nodes.
+        impossible: returns why the scheduler could never run a job, "" when it could or does not say.
+        call: submits a job and returns its id; raises RefusedError.
+
+    Returns the job's id, and prints what the caller should know on standard error. Raises what ``call``
+    raises, of refusals the last one.
+    """
+    variants = [
+        (spares, avoided)
+        for spares in dict.fromkeys((bool(wrapped.spares), False))
+        for avoided in dict.fromkeys((bad, ()))
+    ]
+    said: dict[str, None] = {}
+    reason = job = ""
+    for spares, avoided in variants:
+        last = (spares, avoided) == variants[-1]
+        wish = rewrite(spares, avoided)
+        said.update(dict.fromkeys(wish.notices))
+        if spares and not wish.spares:
+            continue
+        refusal = "" if last else impossible(wish)
+        if not refusal:
+            try:
+                job = call(wish)
+            except RefusedError as error:
+                if last:
+                    raise
+                refusal = error.message
+        if refusal:
+            reason = reason or refusal
+            continue
+        if reason and wrapped.spares and not spares:
+            said[f"whesl: {wrapped.task} has no spare node: {reason}"] = None
+        if reason and bad and not avoided:
+            said[f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: {reason}"] = None
+        break
+    for notice in said:
+        print(notice, file=sys.stderr)  # noqa: T201 - it stands in for a command
+    return job

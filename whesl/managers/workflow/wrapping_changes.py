@@ -1,0 +1,188 @@
+"""The one table of what wrapping changes in a job before a rule acts; everything else is as without WHESL.
+
+``docs/what-wrapping-changes.md`` is written from it, ``whesl check`` and ``whesl run`` tell of the rows that
+concern a script, and the tests that run jobs plain and wrapped allow these differences and no others. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from whesl.managers.workflow.submission.sbatch_options import parse_header
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One difference between a wrapped job and the same job without WHESL.
+
+    Attributes:
+        name: unique, for tests.
+        what: differs, a sentence.
+        when: it concerns a job, a sentence.
+        why: it has to differ, a sentence.
+        aspects: what the tests see of it, as globs (tests/neutrality/records.py).
+        script: a regular expression that finds the lines of a script that are concerned; "" for none.
+        option: an option of sbatch that is concerned; "" for none.
+    """
+
+    name: str
+    what: str
+    when: str
+    why: str
+    aspects: tuple[str, ...]
+    script: str = ""
+    option: str = ""
+
+
+CHANGES = (
+    Change(
+        name="variables",
+        what="The script and its programs see more variables, all named `WHESL_...`.",
+        when="Always.",
+        why="A task looks up its nodes, attempt and configuration in them; WHESL finds its processes by one.",
+        aspects=("env:*:WHESL_*",),
+    ),
+    Change(
+        name="path",
+        what="`PATH` begins with directories of WHESL; `srun`, `mpirun`, `mpiexec` and `flux` are in them.",
+        when="Always; a script that sets `PATH` without its old value loses them.",
+        why="A restarted program has to start on the nodes that are left.",
+        aspects=("env:*:PATH",),
+        script=r"^\s*(?:export\s+)?PATH=(?!.*\$\{?PATH\b)",
+    ),
+    Change(
+        name="comment",
+        what="The job's comment begins with a word `whesl:...`; the user's own comment follows it.",
+        when="In `whesl run`.",
+        why="After a lost reply the job is found by it, so it is not submitted twice.",
+        aspects=("job:*:Comment",),
+        script=r"(?i)\bcomment=|%k\b",
+        option="comment",
+    ),
+    Change(
+        name="first-line",
+        what="The first line of the script names an interpreter of WHESL's; all others are as they were.",
+        when="In `whesl run`.",
+        why="The process that the resource manager starts and signals has to be one that knows what to do.",
+        aspects=("file:first-line",),
+        script=r"\b(?:head|cat|sed|awk|grep)\b.*\$\{?(?:0|BASH_SOURCE)\b",
+    ),
+    Change(
+        name="process-name",
+        what="`ps -o comm` names the script's process by its interpreter (`bash`), not by the script.",
+        when="In `whesl run`; some `/etc/profile.d/modules.sh` choose a shell by that name.",
+        why="WHESL starts the interpreter itself, since the script's first line names WHESL.",
+        aspects=("env:*:BASH_FUNC__module_raw*",),
+        script=r"\bps\b.*\bcomm\b|/proc/(?:\$\$|self)/comm\b",
+    ),
+    Change(
+        name="group",
+        what="The command of `whesl exec` leads a process group of its own.",
+        when="In scripts that call `whesl exec`.",
+        why="A signal that comes to WHESL's process is told from one that came to the command, too.",
+        aspects=("file:*facts/session",),
+    ),
+    Change(
+        name="killed",
+        what="A job's script that is killed by SIGKILL takes all processes of its task along.",
+        when="On a cluster with `proctrack/linuxproc` or `proctrack/pgid`, which let some of them run on.",
+        why="Nothing of a task may outlive its job.",
+        aspects=(),
+    ),
+    Change(
+        name="left-behind",
+        what="Slurm does not kill what a script has left running in its process group when it ends.",
+        when="On a cluster with `ProctrackType=proctrack/pgid` (`whesl doctor` warns of it).",
+        why="Slurm knows the process group of WHESL's process, and the script leads another one.",
+        aspects=(),
+    ),
+    Change(
+        name="runs-again",
+        what="A job that runs again appends to its output instead of emptying it, and its steps append, too.",
+        when="In `whesl run`, where neither `--open-mode` nor an older file of that name says otherwise.",
+        why="What a lost run has printed would be lost with it.",
+        aspects=("env:*:SLURM_OPEN_MODE", "rerun:*"),
+        script=r"\bsrun\b.*\s(?:-o|-e|--output|--error)\b",
+    ),
+    Change(
+        name="memory-limit",
+        what="`ulimit -m` (RLIMIT_RSS, which Linux does not enforce) is a large number, not `unlimited`.",
+        when="Always.",
+        why="The kernel hands this mark on to each process of an attempt, also without its environment.",
+        aspects=("file:*facts/limits",),
+        script=r"\bulimit\s+(?:-\S*\s+)*-\w*[am]\b",
+    ),
+    Change(
+        name="agents",
+        what="The job has one more step, named `whesl-...`; the script's own are counted behind it.",
+        when="In jobs of several nodes.",
+        why="An agent on each other node finds the processes of an attempt, and tells that its node lives.",
+        aspects=("agents:*",),
+        script=r"SLURM_JOB_?ID\}?\.\d",
+    ),
+)
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the table that concerns a script.
+
+    Attributes:
+        change: the row.
+        line: of the script, from 1; 0 where an option concerns it.
+    """
+
+    change: Change
+    line: int
+
+    def sentence(self, path: str) -> str:
+        """Return what to tell the user of it."""
+        where = f"{path}:{self.line}" if self.line else f"{path} (--{self.change.option})"
+        return f"{where} meets what WHESL changes in a job: {self.change.what} {self.change.why}"
+
+
+def concerning(text: str, options: tuple[str, ...] = ()) -> tuple[Notice, ...]:
+    """Return the rows that concern a script, each once.
+
+    Args:
+        text: the script's.
+        options: names of sbatch's options outside of it.
+    """
+    lines = text.splitlines()
+    header = {name for name, _ in parse_header(text)} | set(options)
+    found = []
+    for change in CHANGES:
+        pattern = re.compile(change.script) if change.script else None
+        line = next(
+            (
+                number
+                for number, line in enumerate(lines, 1)
+                if pattern and not line.lstrip().startswith("#") and pattern.search(line)
+            ),
+            0,
+        )
+        if line or (change.option and change.option in header):
+            found.append(Notice(change=change, line=line))
+    return tuple(found)
+
+
+def page() -> str:
+    """Return ``docs/what-wrapping-changes.md``."""
+    rows = "".join(f"| {one.what} | {one.when} | {one.why} |\n" for one in CHANGES)
+    return _PAGE.format(rows=rows)
+
+
+_PAGE = """\
+# What wrapping changes
+
+Until a rule acts, a job under `whesl run`, `whesl exec` or `whesl exec --observe` does what it does without
+WHESL: its script sees the same, gets the same signals, and ends in the same way. These are all differences.
+The tests run some hundred jobs side by side, plain and wrapped, and allow no others
+([testing](testing.md#plain-and-wrapped)). `whesl check --workflow` and `whesl run` name the line of a script
+that meets one.
+
+| what differs | when | why |
+| --- | --- | --- |
+{rows}
+<!-- Written by `python -m tests.neutrality --page` from whesl/managers/workflow/wrapping_changes.py. -->
+"""

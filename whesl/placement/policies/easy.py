@@ -1,0 +1,106 @@
+"""EASY backfilling (D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995).
+
+Jobs start in their order. The first that does not fit, the head, gets a reservation at the earliest time at
+which the running jobs' estimates free enough nodes, its shadow time, made anew in each pass. A later job may
+overtake it when it ends by then, or when it takes none of the nodes that the head will need.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.placement.policies.first_free import NONE, first_free
+from whesl.placement.policies.port import Decisions
+from whesl.prediction.numba_jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.placement.policies.port import View
+    from whesl.prediction.failures.port import Predictor
+
+
+@jit
+def reservation(
+    ends: NDArray[np.float64], sizes: NDArray[np.int64], count: int, free: int, need: int
+) -> tuple[float, int]:
+    """Return the head's shadow time, and how many nodes are left over then.
+
+    Args:
+        ends: latest ends of the running jobs in seconds, ascending.
+        sizes: their nodes.
+        count: how many of them there are.
+        free: nodes that are free now.
+        need: nodes that the head asks for.
+
+    Returns:
+        The shadow time, ``inf`` where the running jobs free too few (nodes are down), and the extra nodes;
+        all that is released at the shadow time counts.
+    """
+    at = 0
+    while at < count and free < need:
+        free += sizes[at]
+        at += 1
+    if free < need:
+        return np.inf, 0
+    shadow = ends[at - 1]
+    while at < count and ends[at] == shadow:
+        free += sizes[at]
+        at += 1
+    return shadow, free - need
+
+
+@jit
+def may_overtake(size: int, estimate: float, now: float, free: int, shadow: float, extra: int) -> bool:
+    """Return whether a job may start before the head.
+
+    Args:
+        size: its nodes.
+        estimate: the longest that it runs, in seconds.
+        now: in seconds.
+        free: nodes that are free now.
+        shadow: the head's shadow time, in seconds.
+        extra: nodes that the head leaves over then.
+    """
+    return size <= free and (size <= extra or now + estimate <= shadow)
+
+
+class Easy:
+    """The policy."""
+
+    name = "easy"
+
+    def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
+        """Return the jobs to start. Arguments as of ``Policy.decide``."""
+        queue = view.queue
+        free = int(np.count_nonzero(view.nodes.free))
+        fits = (queue.size <= free).nonzero()[0]
+        if not len(fits):
+            return NONE
+        started: list[int] = []
+        head = 0
+        while head < len(queue.job) and queue.size[head] <= free:
+            started.append(head)
+            free -= int(queue.size[head])
+            head += 1
+        behind = fits[fits.searchsorted(head) :] if free else fits[:0]
+        if len(behind):
+            ends, offsets = view.running.end, view.running.offsets
+            sizes = offsets[1:] - offsets[:-1]
+            if head:
+                ends = np.concatenate([ends, now + queue.estimate[:head]])
+                sizes = np.concatenate([sizes, queue.size[:head]])
+            order = ends.argsort(kind="stable")
+            shadow, extra = reservation(ends[order], sizes[order], len(order), free, int(queue.size[head]))
+            rows = zip(
+                behind.tolist(), queue.size[behind].tolist(), queue.estimate[behind].tolist(), strict=True
+            )
+            for at, size, estimate in rows:
+                if may_overtake(size, estimate, now, free, shadow, extra):
+                    started.append(at)
+                    free -= size
+                    if now + estimate > shadow:
+                        extra -= size
+        return first_free(view, started)

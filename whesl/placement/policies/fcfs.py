@@ -1,0 +1,24 @@
+"""First come, first served: jobs start in their order, and none before the one ahead of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.placement.policies.first_free import first_free
+
+if TYPE_CHECKING:
+    from whesl.placement.policies.port import Decisions, View
+    from whesl.prediction.failures.port import Predictor
+
+
+class Fcfs:
+    """The policy."""
+
+    name = "fcfs"
+
+    def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
+        """Return the jobs to start. Arguments as of ``Policy.decide``."""
+        fits = np.cumsum(view.queue.size) <= np.count_nonzero(view.nodes.free)
+        return first_free(view, range(int(np.argmin(fits)) if not fits.all() else len(fits)))

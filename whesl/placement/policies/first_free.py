@@ -1,0 +1,32 @@
+"""Which nodes a job gets: those of the lowest index, or those of the least risk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.placement.policies.port import Decisions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whesl.placement.policies.port import View
+
+
+NONE = Decisions(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
+def first_free(view: View, started: Sequence[int]) -> Decisions:
+    """Give each job the free nodes of the lowest index.
+
+    Args:
+        view: the machine and its jobs.
+        started: places in the queue of the jobs to start, in order.
+    """
+    if not len(started):
+        return NONE
+    places = np.array(started, dtype=np.int64)
+    offsets = np.zeros(len(places) + 1, dtype=np.int64)
+    view.queue.size[places].cumsum(out=offsets[1:])
+    return Decisions(view.queue.job[places], offsets, view.nodes.free.nonzero()[0][: offsets[-1]])

@@ -1,0 +1,223 @@
+"""Failure-aware node selection on EASY: expected loss against waiting.
+
+A job of ``s`` nodes that fails with probability ``P`` while it runs loses half of what it has at risk in the
+mean: its own interval between checkpoints, or all of its duration. The expected loss is ``P x risk / 2 x s``
+node-seconds.
+
+- It gets the free nodes with the least probability of failing while it runs. Among equal ones, those more
+  likely
+  to fail soon after it: the others are left for longer jobs.
+- It is held back until the next job's latest end when the nodes that are free then save more node-seconds
+  than ``s`` nodes wait, and never beyond its own estimate after its submission.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.placement.policies.easy import may_overtake, reservation
+from whesl.placement.policies.port import Decisions
+from whesl.prediction.failures.compiled_predictor import Compiled, probabilities, probability
+from whesl.prediction.numba_jit import COMPILES, jit, jitable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.placement.policies.port import View
+    from whesl.prediction.failures.port import Predictor
+
+AFTERWARDS = 1e-6
+CERTAIN = 1e-12
+
+
+class Choice(NamedTuple):
+    """Nodes for one job.
+
+    Attributes:
+        nodes: their indices, ascending.
+        probability: that one of them fails while the job runs.
+        loss: what that costs in the mean, in node-seconds.
+    """
+
+    nodes: NDArray[np.int64]
+    probability: float
+    loss: float
+
+
+@jit
+def expected_loss(chance: float, nodes: int, duration: float, checkpoint: float) -> float:
+    """Return what a job's failure costs in the mean, in node-seconds.
+
+    Args:
+        chance: the probability that one of its nodes fails while it runs.
+        nodes: how many it has.
+        duration: how long it runs, in seconds.
+        checkpoint: its own interval between checkpoints, in seconds; ``inf`` for none.
+    """
+    return chance * 0.5 * min(duration, checkpoint) * nodes
+
+
+@jit
+def worth_waiting(loss: float, later: float, wait: float, nodes: int) -> bool:
+    """Return whether a start that is ``wait`` seconds later saves more node-seconds than it costs."""
+    return loss - later > wait * nodes
+
+
+@jitable
+def least_risk(during: NDArray[np.float64], afterwards: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the order of nodes in which jobs take them, the best first.
+
+    A site's service calls it as it is: to compile it took seconds of a processor.
+
+    Args:
+        during: the probability that each fails while the job runs.
+        afterwards: the probability that each fails as long after it.
+    """
+    hazard = -np.log(np.maximum(1.0 - during, CERTAIN))
+    return np.argsort(hazard - AFTERWARDS * afterwards, kind="mergesort")
+
+
+@jit
+def select(
+    compiled: Compiled,
+    pool: NDArray[np.int64],
+    count: int,
+    size: int,
+    start: float,
+    duration: float,
+    known: float,
+    chosen: NDArray[np.int64],
+) -> float:
+    """Choose the nodes of least risk.
+
+    Args:
+        compiled: the predictor.
+        pool: candidates, ascending.
+        count: how many of them count; no fewer than ``size``.
+        size: how many are needed.
+        start: of the job, in seconds.
+        duration: of the job, in seconds.
+        known: the time of the last failure that may be used, in seconds.
+        chosen: where the nodes are written, ascending.
+
+    Returns:
+        The probability that one of them fails while the job runs.
+    """
+    during = np.empty(count)
+    afterwards = np.empty(count)
+    for at in range(count):
+        node = pool[at]
+        during[at] = probability(compiled, node, start, duration, known)
+        afterwards[at] = probability(compiled, node, start + duration, duration, known)
+    order = least_risk(during, afterwards)[:size]
+    order.sort()
+    total = 0.0
+    for at in range(size):
+        chosen[at] = pool[order[at]]
+        total -= np.log(max(1.0 - during[order[at]], CERTAIN))
+    return float(1.0 - np.exp(-total))
+
+
+def risks(
+    compiled: Compiled, pool: NDArray[np.int64], start: float, duration: float, known: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each candidate's cumulative hazard while a job runs, and the key that ``select`` sorts by.
+
+    Whole arrays at once: for candidates of a scheduler whose Python has no numba.
+
+    Args:
+        compiled: the predictor.
+        pool: candidates.
+        start: of the job, in seconds.
+        duration: of the job, in seconds.
+        known: the time of the last failure that may be used, in seconds.
+    """
+    shape = pool.shape
+    length, latest = np.full(shape, duration), np.full(shape, known)
+    during = probabilities(compiled, pool, np.full(shape, start), length, latest)
+    afterwards = probabilities(compiled, pool, np.full(shape, start + duration), length, latest)
+    hazard = -np.log(np.maximum(1.0 - during, CERTAIN))
+    return hazard, hazard - AFTERWARDS * afterwards
+
+
+def choose(
+    predictor: Predictor, free: NDArray[np.int64], size: int, now: float, duration: float, checkpoint: float
+) -> Choice:
+    """Return the free nodes of least risk for one job; for any simulator or manager.
+
+    Args:
+        predictor: what is asked about the nodes.
+        free: candidates, ascending; no fewer than ``size``.
+        size: how many are needed.
+        now: when the job starts, in seconds.
+        duration: the longest that it runs, in seconds.
+        checkpoint: its own interval between checkpoints, in seconds; ``inf`` for none.
+    """
+    compiled = predictor.compiled()
+    if COMPILES:
+        chosen = np.empty(size, dtype=np.int64)
+        chance = select(compiled, free, len(free), size, now, duration, now, chosen)
+    else:
+        hazard, key = risks(compiled, free, now, duration, now)
+        order = np.sort(np.argsort(key, kind="mergesort")[:size])
+        chosen, chance = free[order], float(1.0 - np.exp(-hazard[order].sum()))
+    return Choice(chosen, chance, expected_loss(chance, size, duration, checkpoint))
+
+
+class Reliable:
+    """The policy."""
+
+    name = "reliable"
+
+    def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
+        """Return the jobs to start. Arguments as of ``Policy.decide``; it needs a predictor."""
+        assert predictor is not None
+        queue = view.queue
+        free = np.flatnonzero(view.nodes.free)
+        order = np.argsort(view.running.end, kind="stable")
+        ends, held = view.running.end[order].tolist(), np.diff(view.running.offsets)[order].tolist()
+        parts = [view.running.nodes[view.running.offsets[at] : view.running.offsets[at + 1]] for at in order]
+        started: list[int] = []
+        nodes: list[NDArray[np.int64]] = []
+        shadow, extra, head, again = np.inf, 0, False, np.inf
+        for at in range(len(queue.job)):
+            if not len(free):
+                break
+            size, estimate = int(queue.size[at]), float(queue.estimate[at])
+            checkpoint = float(queue.checkpoint[at])
+            if head and not may_overtake(size, estimate, now, len(free), shadow, extra):
+                continue
+            if not head and size > len(free):
+                shadow, extra = reservation(
+                    np.array(ends), np.array(held, dtype=np.int64), len(ends), len(free), size
+                )
+                head = True
+                continue
+            choice = choose(predictor, free, size, now, estimate, checkpoint)
+            if choice.loss > 0 and ends and now < ends[0] <= queue.submit[at] + estimate:
+                pool = np.sort(np.concatenate([free, parts[0]]))
+                later = np.empty(size, dtype=np.int64)
+                chance = select(predictor.compiled(), pool, len(pool), size, ends[0], estimate, now, later)
+                loss = expected_loss(chance, size, estimate, checkpoint)
+                if worth_waiting(choice.loss, loss, ends[0] - now, size):
+                    again = min(again, ends[0])
+                    if not head:
+                        shadow, extra, head = ends[0], len(pool) - size, True
+                    continue
+            if head and now + estimate > shadow:
+                extra -= size
+            started.append(at)
+            nodes.append(choice.nodes)
+            free = np.setdiff1d(free, choice.nodes, assume_unique=True)
+            place = int(np.searchsorted(ends, now + estimate, side="right"))
+            ends.insert(place, now + estimate)
+            held.insert(place, size)
+            parts.insert(place, choice.nodes)
+        return Decisions(
+            queue.job[np.array(started, dtype=np.int64)],
+            np.cumsum([0, *map(len, nodes)]),
+            np.concatenate(nodes) if nodes else np.zeros(0, dtype=np.int64),
+            again,
+        )

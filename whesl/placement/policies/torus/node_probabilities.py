@@ -1,0 +1,52 @@
+"""What a predictor says of each node for one job: the probabilities that ``choice`` weighs.
+
+Balancing asks for probabilities, tie-breaking for yes or no. A failure at this very instant has happened, and
+one at the job's end comes too late to hurt it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.placement.policies.draws import draw
+from whesl.prediction.failures.compiled_predictor import Compiled, probability
+from whesl.prediction.numba_jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@jit
+def forecast(
+    predictor: Compiled, now: float, duration: float, decided: bool, seed: int
+) -> NDArray[np.float64]:
+    """Return each node's probability of failing after ``now`` and before now + duration.
+
+    Args:
+        predictor: the predictor as arrays.
+        now: in seconds.
+        duration: in seconds.
+        decided: 1 or 0 for "will fail" by the predictor's threshold, instead of probabilities.
+        seed: -1, or that of a draw for each question and predicted failure, which then is seen with its own
+            probability, and for sure.
+    """
+    nodes = len(predictor.event_offsets) - 1
+    found = np.zeros(nodes)
+    start = np.nextafter(now, np.inf)
+    for node in range(nodes):
+        if seed < 0:
+            p = probability(predictor, node, start, duration, now)
+        else:
+            p = 0.0
+            first, last = predictor.event_offsets[node], predictor.event_offsets[node + 1]
+            event = first + np.searchsorted(predictor.events[first:last], start, side="left")
+            while event < last and predictor.events[event] < now + duration and p == 0.0:
+                if draw(seed, int(now), int(duration), event) < predictor.event_probability[event]:
+                    p = 1.0
+                event += 1
+        if decided:
+            p = 1.0 if p > 0.0 and p >= predictor.threshold else 0.0
+        found[node] = p
+    return found

@@ -1,0 +1,309 @@
+"""One scheduling pass on a torus: first come, first served, with migration and backfilling.
+
+Rules where the documents are silent: running jobs are packed anew, the largest first, only when the head does
+not fit although enough nodes are free; the packing is kept only if the head then fits, and costs nothing. The
+head's reservation is a box, the one with the fewest nodes that are free now at the earliest time at which one
+is free; a job may overtake the head when it ends by that time or takes nothing of that box.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.placement.policies.reliable import worth_waiting
+from whesl.placement.policies.torus.boxes import Torus, fill
+from whesl.placement.policies.torus.choice import MFP, RELIABLE, TIE_BREAKING, choose, penalty
+from whesl.placement.policies.torus.finder import count, fits, partitions, projection, sizes, summed
+from whesl.placement.policies.torus.node_probabilities import forecast
+from whesl.prediction.failures.compiled_predictor import Compiled
+from whesl.prediction.numba_jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Settings(NamedTuple):
+    """How a pass decides.
+
+    Attributes:
+        rule: one of ``whesl.placement.policies.torus.choice.RULES``.
+        backfill: whether jobs may overtake the head.
+        seed: -1, or that of tie-breaking's draws for each question.
+    """
+
+    rule: int
+    backfill: bool
+    seed: int
+
+
+class Plan(NamedTuple):
+    """What a pass decides.
+
+    Attributes:
+        position: jobs to start, as indices of the queue, in order, shape (started,).
+        boxes: partitions of the running jobs and then of the started ones, shape (running + started, 6).
+        moved: whether running jobs migrate to those partitions.
+        refused: whether packing anew was tried and did not help.
+        shadow: when the head's reservation begins, in seconds; ``inf`` where no job could overtake it.
+        reserved: the reservation, shape (1, 6), or (0, 6).
+    """
+
+    position: NDArray[np.int64]
+    boxes: NDArray[np.int64]
+    moved: bool
+    refused: bool
+    shadow: float
+    reserved: NDArray[np.int64]
+
+
+@jit
+def likely(settings: Settings, predictor: Compiled, now: float, duration: float) -> NDArray[np.float64]:
+    """Return each node's probability as the rule asks for it; nothing is asked for plain MFP."""
+    if settings.rule == MFP:
+        return np.zeros(len(predictor.event_offsets) - 1)
+    return forecast(predictor, now, duration, settings.rule == TIE_BREAKING, settings.seed)
+
+
+@jit
+def ascending(keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the order of some keys, equal ones as they stand (numba's sort is slow to compile)."""
+    order = np.arange(len(keys))
+    for i in range(1, len(keys)):
+        job = order[i]
+        j = i
+        while j > 0 and keys[order[j - 1]] > keys[job]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = job
+    return order
+
+
+@jit
+def packed(
+    geometry: Torus,
+    settings: Settings,
+    predictor: Compiled,
+    now: float,
+    boxes: NDArray[np.int64],
+    ends: NDArray[np.float64],
+    size: int,
+) -> tuple[bool, NDArray[np.int64], NDArray[np.bool_]]:
+    """Place the running jobs anew on an empty torus, the largest first.
+
+    Returns:
+        whether they and one more job of a size fit; their boxes; the nodes that they then hold.
+    """
+    busy = np.zeros(len(predictor.event_offsets) - 1, dtype=np.bool_)
+    placed = np.empty_like(boxes)
+    smallness = np.empty(len(boxes))
+    for i in range(len(boxes)):
+        smallness[i] = -boxes[i, 3] * boxes[i, 4] * boxes[i, 5]
+    for job in ascending(smallness):
+        chance = likely(settings, predictor, now, ends[job] - now)
+        box = choose(geometry, busy, busy, int(-smallness[job]), chance, settings.rule)
+        if len(box) == 0:
+            return False, placed, busy
+        placed[job] = box[0]
+        fill(geometry.dims, box[0], busy, True)
+    return fits(geometry, projection(geometry.dims, busy)[1], size), placed, busy
+
+
+@jit
+def reservation(
+    geometry: Torus, busy: NDArray[np.bool_], boxes: NDArray[np.int64], ends: NDArray[np.float64], size: int
+) -> tuple[float, NDArray[np.int64]]:
+    """Return when a box of a size is first free, and the one that takes fewest nodes that are free now."""
+    order = ascending(ends)
+    low, high = 0, len(order) - 1  # the number released beside the last that is needed
+    while low < high:
+        middle = (low + high) // 2
+        later = busy.copy()
+        for job in order[: middle + 1]:
+            fill(geometry.dims, boxes[job], later, False)
+        if fits(geometry, projection(geometry.dims, later)[1], size):
+            high = middle
+        else:
+            low = middle + 1
+    time = ends[order[low]]
+    later = busy.copy()
+    for job in order:
+        if ends[job] <= time:
+            fill(geometry.dims, boxes[job], later, False)
+    found = partitions(geometry, later, size)
+    table = summed(geometry.dims, busy)
+    best, most = 0, -1
+    for i in range(len(found)):
+        x, y, z, a, b, c = found[i]
+        held = count(table, x, y, z, a, b, c)
+        if held > most:
+            best, most = i, held
+    return time, found[best : best + 1]
+
+
+@jit
+def held_back(
+    geometry: Torus,
+    settings: Settings,
+    predictor: Compiled,
+    now: float,
+    box: NDArray[np.int64],
+    chance: NDArray[np.float64],
+    time: float,
+    latest: float,
+    busy: NDArray[np.bool_],
+    boxes: NDArray[np.int64],
+    ends: NDArray[np.float64],
+) -> tuple[float, NDArray[np.int64]]:
+    """Return when a job had better start than now, and where; ``inf`` where now is best.
+
+    It waits for the next job's end, never beyond its own run time after its arrival, when the nodes that are
+    free then save more node-seconds, of those that failures cost in the mean, than its own nodes wait.
+    Source: ``whesl.placement.policies.reliable``.
+
+    Args:
+        geometry: the torus.
+        settings: how the pass decides.
+        predictor: what is asked about nodes.
+        now: in seconds.
+        box: where it would start now, shape (1, 6).
+        chance: that each node fails while it would run.
+        time: how long it runs, in seconds.
+        latest: until when it may be held back, in seconds.
+        busy: nodes that hold a job.
+        boxes: of running jobs, shape (running, 6).
+        ends: when they end, in seconds, shape (running,).
+    """
+    loss = penalty(geometry.dims, box[0], chance, RELIABLE) * time
+    if loss == 0.0 or len(ends) == 0:
+        return np.inf, box
+    next_ = ends.min()
+    if not now < next_ <= latest:
+        return np.inf, box
+    later = busy.copy()
+    for job in range(len(ends)):
+        if ends[job] <= next_:
+            fill(geometry.dims, boxes[job], later, False)
+    size = int(box[0, 3] * box[0, 4] * box[0, 5])
+    risk = likely(settings, predictor, next_, time)
+    best = choose(geometry, later, later, size, risk, RELIABLE)
+    left = penalty(geometry.dims, best[0], risk, RELIABLE) * time
+    return (next_ if worth_waiting(loss, left, next_ - now, size) else np.inf), best
+
+
+@jit
+def plan(
+    geometry: Torus,
+    settings: Settings,
+    predictor: Compiled,
+    now: float,
+    migrate: bool,
+    running: NDArray[np.int64],
+    ends: NDArray[np.float64],
+    volumes: NDArray[np.int64],
+    times: NDArray[np.float64],
+    latest: NDArray[np.float64],
+) -> Plan:
+    """Decide which waiting jobs start now, and where.
+
+    Args:
+        geometry: the torus.
+        settings: how to decide.
+        predictor: what is asked about nodes.
+        now: in seconds.
+        migrate: whether running jobs may be moved.
+        running: boxes of running jobs, shape (running, 6).
+        ends: when running jobs end, in seconds, shape (running,).
+        volumes: nodes of the waiting jobs, volumes of boxes (``Torus.fitting``), in order, shape (waiting,).
+        times: how long they will run, in seconds, shape (waiting,).
+        latest: until when "reliable" may hold each back, in seconds, shape (waiting,).
+    """
+    nodes = len(predictor.event_offsets) - 1
+    waiting = len(volumes)
+    held = len(running)
+    boxes = np.empty((held + min(waiting, nodes), 6), dtype=np.int64)
+    boxes[:held] = running
+    until = np.empty(len(boxes))
+    until[:held] = ends
+    position = np.empty(len(boxes) - held, dtype=np.int64)
+    busy = np.zeros(nodes, dtype=np.bool_)
+    for i in range(held):
+        fill(geometry.dims, boxes[i], busy, True)
+    free = nodes - int(busy.sum())
+    most = projection(geometry.dims, busy)[1]
+    started = 0
+    moved = False
+    refused = False
+    shadow = np.inf
+    reserved = np.empty((0, 6), dtype=np.int64)
+    head = 0
+    while head < waiting and volumes[head] <= free:
+        size = volumes[head]
+        if not fits(geometry, most, size):
+            if not migrate:
+                break
+            done, placed, taken = packed(
+                geometry, settings, predictor, now, boxes[: held + started], until[: held + started], size
+            )
+            if not done:
+                refused = True
+                break
+            boxes[: held + started] = placed
+            busy = taken
+            moved = True
+        chance = likely(settings, predictor, now, times[head])
+        box = choose(geometry, busy, busy, size, chance, settings.rule)
+        if settings.rule == RELIABLE:
+            shadow, reserved = held_back(
+                geometry,
+                settings,
+                predictor,
+                now,
+                box,
+                chance,
+                times[head],
+                latest[head],
+                busy,
+                boxes[: held + started],
+                until[: held + started],
+            )
+            if shadow < np.inf:
+                break
+        boxes[held + started] = box[0]
+        until[held + started] = now + times[head]
+        position[started] = head
+        started += 1
+        free -= size
+        fill(geometry.dims, box[0], busy, True)
+        most = projection(geometry.dims, busy)[1]
+        head += 1
+    able = sizes(geometry, most)
+    hopeful = False  # whether any job behind the head has room at all
+    for job in range(head + 1, waiting):
+        hopeful = hopeful or able[volumes[job]]
+    if settings.backfill and hopeful:
+        if shadow == np.inf:
+            shadow, reserved = reservation(
+                geometry, busy, boxes[: held + started], until[: held + started], volumes[head]
+            )
+        barred = busy.copy()
+        fill(geometry.dims, reserved[0], barred, True)
+        beside = sizes(geometry, projection(geometry.dims, barred)[1])
+        for job in range(head + 1, waiting):
+            size = volumes[job]
+            if not able[size]:
+                continue
+            brief = now + times[job] <= shadow
+            if not brief and not beside[size]:
+                continue
+            chance = likely(settings, predictor, now, times[job])
+            box = choose(geometry, busy, busy if brief else barred, size, chance, settings.rule)
+            boxes[held + started] = box[0]
+            position[started] = job
+            started += 1
+            fill(geometry.dims, box[0], busy, True)
+            fill(geometry.dims, box[0], barred, True)
+            able = sizes(geometry, projection(geometry.dims, busy)[1])
+            beside = sizes(geometry, projection(geometry.dims, barred)[1])
+    return Plan(position[:started], boxes[: held + started], moved, refused, shadow, reserved)

@@ -1,0 +1,102 @@
+"""Where Flux's scheduler module has its predictions from: a fitted model's file, or the published table."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from whesl.model.errors import WheslError
+from whesl.placement.site.flux.table_predictor import Published
+from whesl.placement.site.history import model, usefulness
+from whesl.placement.site.publish import risk_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from whesl.prediction.failures.predictor_base import ArrayPredictor
+
+_ZIP = b"PK"  # what a fitted model's file begins with
+
+
+class Source:
+    """A file of predictions that may change.
+
+    A file that cannot be read leaves the predictions as they were; a table that has expired predicts nothing.
+    No error leaves this class: the scheduler goes on.
+
+    Args:
+        path: the file.
+        clock: seconds since the epoch.
+
+    Attributes:
+        predictor: None while there are no predictions.
+        names: the predictor's nodes by index.
+        problem: what is wrong, for people; empty when nothing is.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.predictor: ArrayPredictor | None = None
+        self.names: tuple[str, ...] = ()
+        self.problem = "the predictions were not read yet"
+        self._path, self._clock = path, clock
+        self._state: tuple[int, ...] | None = None
+
+    def refresh(self) -> bool:
+        """Read the file where it has changed; return whether anything is different."""
+        before = self.problem, self.predictor
+        try:
+            status = self._path.stat()
+            state = (status.st_ino, status.st_mtime_ns, status.st_size)
+            if state != self._state:
+                self.predictor, self.names = read(self._path)
+                self._state, self.problem = state, ""
+        except OSError as error:
+            self.problem = f"cannot read {self._path}: {error.strerror or error}"
+        except WheslError as error:
+            self.problem = f"{self._path}: {error.message}"
+        if isinstance(self.predictor, Published) and not risk_table.fresh(
+            self.predictor.table, self._clock()
+        ):
+            self.predictor, self.names = None, ()
+            self.problem = f"the table {self._path} has expired"
+        return (self.problem, self.predictor) != before
+
+
+def may_act(path: Path, despite: str | None) -> None:
+    """Refuse a model without a positive verdict; what is no model is not judged here.
+
+    Args:
+        path: as of ``read``.
+        despite: the verdict that the user named, which is taken for positive.
+
+    Raises:
+        RefusedError: the model may not act.
+    """
+    try:
+        with path.open("rb") as file:
+            is_model = file.read(len(_ZIP)) == _ZIP
+        about = model.load(path).about if is_model else None
+    except (OSError, WheslError):
+        return
+    if about is not None:
+        usefulness.require(about.verdict, despite, str(path))
+
+
+def read(path: Path) -> tuple[ArrayPredictor, tuple[str, ...]]:
+    """Return a predictor and the names of its nodes.
+
+    Args:
+        path: a file of ``whesl placement learn``, or the table of ``whesl placement serve``.
+
+    Raises:
+        WheslError: it holds neither.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        begin = file.read(len(_ZIP))
+    if begin == _ZIP:
+        found = model.load(path)
+        return found.predictor, found.names
+    published = risk_table.read(path)
+    return Published(published), tuple(row.node for row in published.nodes)

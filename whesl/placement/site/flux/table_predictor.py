@@ -1,0 +1,62 @@
+"""The published table as a predictor, so that the policy's functions answer from it as from a fitted one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.prediction.failures.compiled_predictor import Compiled, blank
+from whesl.prediction.failures.predictor_base import ArrayPredictor, span
+
+if TYPE_CHECKING:
+    from whesl.placement.site.publish.risk_table import Table
+    from whesl.prediction.failures.failure_history import History
+
+_DAY = 86400.0
+_CERTAIN = 1e-9  # the survival that a probability of 1 in the table stands for
+
+
+class Published(ArrayPredictor):
+    """A table's probabilities as cumulative hazards since it was written, linear between its horizons.
+
+    Args:
+        table: as it was read.
+        threshold: ``will_fail`` is a probability at or above it; None for the table's, of a day.
+    """
+
+    def __init__(self, table: Table, threshold: float | None = None) -> None:
+        usual = table.thresholds[table.horizon(_DAY)] if threshold is None else threshold
+        super().__init__(f"table of {table.source}", len(table.nodes), min(usual, 1.0))
+        self.table = table
+
+    def _compile(self) -> Compiled:
+        table, nodes = self.table, self.nodes
+        chances = np.array([row.probability for row in table.nodes]).reshape(nodes, len(table.horizons))
+        chances = np.maximum.accumulate(chances, axis=1)
+        hazard = np.zeros((nodes, len(table.horizons) + 1))
+        hazard[:, 1:] = -np.log(np.maximum(1.0 - chances, _CERTAIN))
+        return blank(nodes, self.threshold)._replace(
+            ages=np.array([0.0, *table.horizons]),
+            hazard=hazard,
+            anchor_offsets=np.arange(nodes + 1, dtype=np.int64),
+            anchors=np.full(nodes, table.written),
+            age=np.zeros(nodes),
+            curve=np.arange(nodes, dtype=np.int64),
+            scale=np.ones(nodes),
+        )
+
+    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        row = self.table.nodes[node]
+        return (
+            row.reason
+            or f"the table has {row.node} fail within {span(duration)} with probability {value:.2g}"
+        )
+
+    def observe(self, failures: History) -> Published:
+        """Return itself: what is learned comes with the next table."""
+        return self
+
+    def at_threshold(self, threshold: float) -> Published:
+        """Return the same predictor that says yes at another probability, from 0 to 1."""
+        return Published(self.table, threshold)

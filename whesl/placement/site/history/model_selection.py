@@ -1,0 +1,163 @@
+"""Which predictor a site gets: the best on its last weeks; the prior where the history is too little."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.lab.predictor_evaluation import catalogue
+from whesl.placement.site.history import prior, rolling
+from whesl.placement.site.history.model import About, SiteModel
+from whesl.placement.site.history.usefulness import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from whesl.placement.site.history.rolling import Rolled
+    from whesl.placement.site.history.scoring import Scored
+    from whesl.placement.site.history.site_history import SiteHistory
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.predictor_base import ArrayPredictor
+    from whesl.prediction.failures.signs import Signs
+
+FAILURES = 20  # below which nothing is chosen: any choice would be chance
+DAYS = 28.0
+SCORED = 0.3  # the share of the history that is held out for the choice
+_WEEK = 7 * 86400.0
+_MOST_WEEKS = 12.0
+
+
+class Choice(NamedTuple):
+    """Which predictor was taken.
+
+    Attributes:
+        name: of ``rolling.names``.
+        prior: why the history is too little, and what is assumed; "" where it is enough.
+        rolled: how the predictors did on the held-out weeks; None where nothing was held out.
+    """
+
+    name: str
+    prior: str
+    rolled: Rolled | None
+
+
+def too_little(history: History) -> str:
+    """Return why a history is too little to choose a predictor by, "" where it is enough.
+
+    Args:
+        history: the failures.
+    """
+    days = (history.finish - history.begin) / 86400.0
+    lacking = []
+    if len(history) < FAILURES:
+        lacking.append(f"{len(history)} failures, of {FAILURES} that are needed")
+    if days < DAYS:
+        lacking.append(f"{days:.0f} days, of {DAYS:.0f} that are needed")
+    return " and ".join(lacking)
+
+
+def choose(
+    history: History,
+    seen: Signs,
+    *,
+    asked: Sequence[str] = (),
+    horizon: float = 86400.0,
+    seed: int = 0,
+    advance: Callable[[float], None] = lambda _: None,
+) -> Choice:
+    """Choose a predictor by its score on the last part of a history.
+
+    Args:
+        history: the failures.
+        seen: signs of failures.
+        asked: names of predictors to choose from; empty for all.
+        horizon: how far ahead they look, in seconds.
+        seed: of what is random.
+        advance: told of each predictor that was fitted.
+    """
+    lacking = too_little(history)
+    if lacking:
+        return Choice(rolling.PRIOR, f"too little history ({lacking}): {prior.SOURCE}", None)
+    weeks = min((history.finish - history.begin) / _WEEK * SCORED, _MOST_WEEKS)
+    what = rolling.plan(history, weeks, horizon=horizon, seed=seed)
+    tried = rolling.names(history, seen, asked)
+    rolled = rolling.roll(history, seen, tried, what, advance)
+    ranked = {name: one.skill for name, one in rolled.scores.items() if not math.isnan(one.skill)}
+    if not ranked or not rolled.failures:
+        why = f"no failure in the last {weeks:.1f} weeks to choose by"
+        return Choice(rolling.PRIOR, f"{why}: {prior.SOURCE}", rolled)
+    best = max(ranked, key=ranked.__getitem__)
+    over = rolled.scores[best].over_recency
+    if catalogue.RECENCY in ranked and over is not None and not over.above(0.0):
+        # What does no better than the simplest table beyond chance is not worth more than it.
+        best = catalogue.RECENCY
+    if ranked[best] <= 0 and catalogue.BASE in rolled.scores:
+        best = catalogue.BASE
+    return Choice(best, "", rolled)
+
+
+def learn(
+    found: SiteHistory,
+    now: float,
+    *,
+    asked: Sequence[str] = (),
+    horizon: float = 86400.0,
+    seed: int = 0,
+    advance: Callable[[float], None] = lambda _: None,
+    scored: Scored | None = None,
+) -> tuple[SiteModel, Choice]:
+    """Fit a site's model.
+
+    Args:
+        found: what its records say.
+        now: in seconds since the epoch.
+        asked, horizon, seed, advance: as of ``choose``.
+        scored: how such a choice did on the last weeks; None where that cannot be told.
+    """
+    history = found.history
+    choice = choose(history, found.seen, asked=asked, horizon=horizon, seed=seed, advance=advance)
+    predictor: ArrayPredictor = rolling.fitted(choice.name, history, found.seen, seed)
+    score = choice.rolled.scores.get(choice.name) if choice.rolled else None
+    if choice.rolled is not None:
+        predictor = predictor.at_threshold(_threshold(predictor, history, horizon))
+    about = About(
+        learned=now,
+        begin=history.begin,
+        finish=history.finish,
+        failures=len(history),
+        sources=found.sources,
+        predictor=choice.name,
+        prior=choice.prior,
+        horizon=horizon,
+        skill=_number(score.skill) if score else None,
+        interval=_interval(score.interval) if score else None,
+        beats_base=bool(score and score.better),
+        scores={name: _number(one.skill) for name, one in choice.rolled.scores.items()}
+        if choice.rolled
+        else {},
+        verdict=scored.verdict if scored else Verdict.TOO_LITTLE,
+        criteria=scored.criteria if scored else (),
+    )
+    return SiteModel(predictor, history.names, about), choice
+
+
+def _threshold(predictor: ArrayPredictor, history: History, horizon: float) -> float:
+    """Return the threshold with the highest F1 on the last part of the history that it was fitted to."""
+    from whesl.lab.predictor_evaluation.evaluation import Settings, answers, ask
+    from whesl.prediction.failures import measures
+
+    begin = history.finish - SCORED * (history.finish - history.begin)
+    questions, _ = ask(history, begin, history.finish, Settings(begin, horizon, horizon / 4.0), 200_000)
+    if not len(questions.node):
+        return predictor.threshold
+    return measures.best_threshold(answers(predictor, questions, horizon), questions.failed)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _interval(value: tuple[float, float]) -> tuple[float, float] | None:
+    return None if np.isnan(value).any() else (float(value[0]), float(value[1]))

@@ -1,0 +1,318 @@
+"""Predictors on weeks that they had not seen: fitted anew at each origin, asked until the next one.
+
+Rolling origin (Tashman, Out-of-sample tests of forecasting accuracy, International Journal of Forecasting 16,
+2000): each origin's model is fitted to what was known then, and answers for the time up to the next origin,
+each question from failures before it alone. Alarms are those of the service (``exclude_list_choice``): a node
+clearly worse than the machine's mean at that moment, at or above the threshold with the highest F1 on the
+questions of the origins before; those of the first one serve for that alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.lab.predictor_evaluation import catalogue
+from whesl.lab.predictor_evaluation.evaluation import (
+    Judged,
+    Questions,
+    Settings,
+    answers,
+    ask,
+    judged,
+    skill_interval,
+)
+from whesl.model.errors import WheslError
+from whesl.placement.policies.exclude_list_choice import thresholds
+from whesl.placement.site.history import prior, usefulness
+from whesl.placement.site.history.usefulness import ENOUGH, Estimate, Use
+from whesl.prediction.failures import measures, signs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.predictor_base import ArrayPredictor
+    from whesl.prediction.failures.signs import Signs
+
+    Floats = NDArray[np.float64]
+
+PRIOR = "prior"
+NEVER = "none"
+SIGNS = "+signs"
+_MOST = 200_000  # questions of one origin; of more, moments are left out evenly
+_LEARN = 20  # failures that a learned predictor needs
+_DAY = 86400.0
+_LONG = 12  # weeks from which on whole weeks are drawn for intervals, else days
+
+
+class Plan(NamedTuple):
+    """What is asked.
+
+    Attributes:
+        origins: when a model is fitted, ascending, in seconds of the history's epoch.
+        finish: until when it is asked, in seconds.
+        horizon: how far each question looks ahead, in seconds.
+        every: the time between two questions about a node, in seconds.
+        seed: of what is random.
+        lost: node-hours that a node's failure costs the job on it, in the mean.
+    """
+
+    origins: tuple[float, ...]
+    finish: float
+    horizon: float = 86400.0
+    every: float = 21600.0
+    seed: int = 0
+    lost: float = usefulness.LOST
+
+
+def plan(
+    history: History,
+    weeks: float,
+    *,
+    horizon: float = 86400.0,
+    steps: int = 4,
+    seed: int = 0,
+    lost: float = usefulness.LOST,
+) -> Plan:
+    """Return origins over the last weeks of a history.
+
+    Args:
+        history: the failures.
+        weeks: how many are scored.
+        horizon: in seconds.
+        steps: how often models are fitted anew in them.
+        seed: of what is random.
+        lost: node-hours that a node's failure costs the job on it.
+    """
+    length = weeks * 7 * 86400.0 / steps
+    first = history.finish - weeks * 7 * 86400.0
+    # One step before the first: its questions give the first threshold.
+    origins = tuple(first + length * step for step in range(-1, steps))
+    return Plan(origins, history.finish, horizon, horizon / 4.0, seed, lost)
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Score(Judged):
+    """How a predictor did; the base rate is the one known at each origin.
+
+    Attributes:
+        predictor: its name.
+        over_recency: the skill against ``recency`` in the place of the base rate; None where that one was not
+            tried or could not be fitted.
+        hindsight: the skill against the weeks' own rate, which nobody knows before.
+        use: what its alarms are worth.
+    """
+
+    predictor: str
+    over_recency: Estimate | None
+    hindsight: Estimate
+    use: Use
+
+    @property
+    def better(self) -> bool:
+        """Whether it is better than the base rate, beyond chance."""
+        return self.predictor != catalogue.BASE and self.interval[0] > 0 and self.alarms.failures >= ENOUGH
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rolled:
+    """What came out.
+
+    Attributes:
+        questions: how many were asked.
+        failures: how many could have been predicted.
+        rate: the share of questions that a failure followed.
+        base: the share that the past made expect, the mean over the origins.
+        begin, finish: of what was scored, in seconds.
+        scores: by predictor.
+        failed: why predictors could not be fitted.
+    """
+
+    questions: int
+    failures: int
+    rate: float
+    base: float
+    begin: float
+    finish: float
+    scores: dict[str, Score]
+    failed: dict[str, str]
+
+
+def names(history: History, seen: Signs, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the predictors that are tried.
+
+    Args:
+        history: all failures.
+        seen: signs; with any, each predictor is tried with them too.
+        asked: names of ``whesl lab predict`` or ``prior``; empty for all that make sense.
+    """
+    usual = [catalogue.BASE, PRIOR, catalogue.RECENCY, "survival", "frailty", "ffp"]
+    usual += ["learned"] if len(history) >= _LEARN else []
+    some = list(dict.fromkeys(asked or usual))
+    for name in some:
+        if name not in (PRIOR, NEVER):
+            catalogue.asked(name)
+    return tuple(some + [f"{name}{SIGNS}" for name in some if len(seen) and name != NEVER])
+
+
+def fitted(name: str, past: History, seen: Signs, seed: int) -> ArrayPredictor:
+    """Fit a predictor.
+
+    Args:
+        name: of ``names``.
+        past: what is known.
+        seen: signs; later ones than its end are not used for the fit.
+        seed: of what is random in it.
+    """
+    plain = name.removesuffix(SIGNS)
+    if plain == PRIOR:
+        base: ArrayPredictor = prior.fit(past)
+    else:
+        base = catalogue.fit(catalogue.asked(plain), past, seed, catalogue.TOLERANCE)
+    return signs.fit(base, past, seen) if name.endswith(SIGNS) else base
+
+
+def roll(
+    history: History,
+    seen: Signs,
+    tried: Sequence[str],
+    what: Plan,
+    advance: Callable[[float], None] = lambda _: None,
+) -> Rolled:
+    """Fit predictors at each origin, and score what they say until the next.
+
+    Args:
+        history: all failures.
+        seen: all signs; a question uses those before it.
+        tried: of ``names``.
+        what: the plan.
+        advance: told of each predictor that was fitted: ``len(tried) * len(what.origins)`` times.
+    """
+    ends = (*what.origins[1:], what.finish)
+    said: dict[str, list[Floats]] = {name: [] for name in tried}
+    raised: dict[str, list[NDArray[np.bool_]]] = {name: [] for name in tried}
+    failed: dict[str, str] = {}
+    asked: list[Questions] = []
+    bases: list[Floats] = []
+    apart: list[Floats] = []
+    for origin, end in zip(what.origins, ends, strict=True):
+        past = history.until(origin)
+        settings = Settings(origin, what.horizon, what.every, what.seed)
+        questions, every = ask(history, origin, min(end + what.horizon, what.finish), settings, _MOST)
+        apart.append(np.full(len(questions.node), every))
+        bases.append(np.full(len(questions.node), _base(past, what.horizon)))
+        for name in tried:
+            advance(1)
+            if name in failed:
+                continue
+            try:
+                values = _answers(name, past, history, seen, questions, what)
+            except WheslError as error:
+                failed[name] = error.message
+                continue
+            before = [one.failed for one in asked]
+            threshold = 0.5
+            if before and np.concatenate(before).any():
+                threshold = measures.best_threshold(np.concatenate(said[name]), np.concatenate(before))
+            raised[name].append(_alarms(values, questions.start, threshold))
+            said[name].append(values)
+        asked.append(questions)
+    # The first origin has served for the thresholds.
+    judge = _Judge(
+        Questions(*(np.concatenate(column) for column in zip(*asked[1:], strict=True))),
+        np.concatenate(bases[1:]),
+        np.concatenate(apart[1:]),
+        history,
+        what,
+    )
+    whole = {name: np.concatenate(said[name][1:]) for name in tried if name not in failed}
+    recency = whole.get(catalogue.RECENCY)
+    questions, base = judge.questions, judge.base
+    scores = {
+        name: judge.score(name, values, np.concatenate(raised[name][1:]), recency)
+        for name, values in whole.items()
+        if len(values)
+    }
+    failures = next((one.alarms.failures for one in scores.values()), 0)
+    rate = float(questions.failed.mean()) if len(base) else math.nan
+    mean = float(base.mean()) if len(base) else math.nan
+    return Rolled(len(base), failures, rate, mean, what.origins[1], what.finish, scores, failed)
+
+
+def _base(past: History, horizon: float) -> float:
+    """Return the share of questions that a failure follows, as the past makes expect; half a failure more."""
+    lives = past.lifetimes()
+    up = float((lives.end - lives.begin).sum())
+    return 1.0 - math.exp(-(float(lives.failed.sum()) + 0.5) / max(up, 1.0) * horizon)
+
+
+def _answers(
+    name: str, past: History, history: History, seen: Signs, questions: Questions, what: Plan
+) -> Floats:
+    if name == NEVER:
+        return np.zeros(len(questions.node))
+    found = fitted(name, past, seen, what.seed)
+    if isinstance(found, signs.Signed):
+        # The history goes on; the prior's nodes keep the age that they were given.
+        found = signs.Signed(_observing(found.base, history), seen, found.factor, found.window, 0.5)
+        return answers(found, questions, what.horizon)
+    return answers(_observing(found, history), questions, what.horizon)
+
+
+def _observing(found: ArrayPredictor, history: History) -> ArrayPredictor:
+    if found.name == PRIOR:
+        return found.observe(prior.aged(history))
+    return found.observe(history)
+
+
+def _alarms(values: Floats, moments: Floats, threshold: float) -> NDArray[np.bool_]:
+    """Return which answers are alarms: the nodes that the service would call at risk at that moment."""
+    _, number = np.unique(moments, return_inverse=True)
+    mean = np.bincount(number, values) / np.bincount(number) if len(values) else values
+    bounds = np.array([thresholds(one, threshold, float(one[0]))[0] for one in mean[:, None]])
+    return np.asarray(values >= bounds[number], dtype=np.bool_)
+
+
+class _Judge(NamedTuple):
+    """What answers are judged by: the questions, the base rate and the time to the next question at each."""
+
+    questions: Questions
+    base: Floats
+    apart: Floats
+    history: History
+    what: Plan
+
+    def score(self, name: str, said: Floats, raised: NDArray[np.bool_], recency: Floats | None) -> Score:
+        """Return how one predictor's answers and alarms did, and how the table of recency did beside them."""
+        asked, what = self.questions, self.what
+        # Questions of one day share their failures, so that they cannot be drawn one by one.
+        weeks = float(np.ptp(asked.start)) / (7 * _DAY)
+        block = 7 * _DAY if weeks >= _LONG else _DAY
+
+        def against(other: Floats) -> Estimate:
+            skill = measures.skill(said, asked.failed, other)
+            return Estimate(skill, *skill_interval(said, asked, other, what.seed, block))
+
+        return Score(
+            predictor=name,
+            over_recency=None if recency is None else against(recency),
+            hindsight=against(np.full(len(said), asked.failed.mean())),
+            use=usefulness.use(
+                raised,
+                asked,
+                horizon=what.horizon,
+                every=self.apart,
+                lost=what.lost,
+                seed=what.seed,
+                block=block,
+            ),
+            **judged(
+                *(said, raised, asked, self.base, self.history, what.horizon), seed=what.seed, block=block
+            ),
+        )

@@ -1,0 +1,117 @@
+"""A site's score: the predictor that learn would have taken before the last weeks, on them; the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.lab.predictor_evaluation import catalogue
+from whesl.model.errors import UsageError
+from whesl.placement.site.history import model_selection, rolling, usefulness
+from whesl.placement.site.history.usefulness import Criterion, Estimate, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from whesl.placement.site.history.rolling import Rolled, Score
+    from whesl.placement.site.history.site_history import SiteHistory
+
+WEEKS = 8.0  # that are scored
+_SHARE = 0.25  # of a shorter history, at most
+_LEAST = 2.0  # weeks of history of which some can be scored
+_WEEK = 7 * 86400.0
+
+
+class Scored(NamedTuple):
+    """What came out.
+
+    Attributes:
+        rolled: how each predictor did on the last weeks.
+        chosen: the one that learn would have taken before them.
+        why: how it was chosen.
+        lost: node-hours that a node's failure is taken to cost.
+        assumed: whether ``lost`` is an assumption, and not what jobs or the caller said.
+        criteria: the conditions of the verdict.
+    """
+
+    rolled: Rolled
+    chosen: str
+    why: str
+    lost: float
+    assumed: bool
+    criteria: tuple[Criterion, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the chosen predictor may act."""
+        return usefulness.verdict(self.criteria)
+
+    @property
+    def score(self) -> Score:
+        """How the chosen predictor did."""
+        return self.rolled.scores[self.chosen]
+
+
+def weeks(found: SiteHistory) -> float:
+    """Return how many weeks are scored where nobody says it: ``WEEKS``, or a quarter of a shorter history."""
+    return min(WEEKS, _SHARE * (found.history.finish - found.history.begin) / _WEEK)
+
+
+def score(
+    found: SiteHistory,
+    scored: float,
+    *,
+    asked: Sequence[str] = (),
+    horizon: float = 86400.0,
+    refits: int = 4,
+    seed: int = 0,
+    lost: float | None = None,
+    advance: Callable[[float], None] = lambda _: None,
+) -> Scored:
+    """Score the predictor that learn would have taken before the last weeks, beside all others.
+
+    Args:
+        found: what the site's records say.
+        scored: how many weeks.
+        asked: names of predictors to choose from; empty for all.
+        horizon: how far ahead they look, in seconds.
+        refits: how often they are fitted anew in these weeks.
+        seed: of what is random.
+        lost: node-hours that a node's failure costs the job on it; None for what the jobs say, else
+            ``usefulness.LOST``.
+        advance: told of each predictor that was fitted.
+
+    Raises:
+        UsageError: the history is too short, or no question can be asked.
+    """
+    history = found.history
+    length = (history.finish - history.begin) / _WEEK
+    if length < _LEAST or scored * (1 + 1 / refits) >= length:
+        raise UsageError(
+            f"{length:.1f} weeks of history leave nothing before the last {scored:g} to learn from",
+            hint=f"try --weeks {length / 4:.1f}"
+            if length >= _LEAST
+            else "too little to score: go on observing",
+        )
+    stake = next((one for one in (lost, found.lost) if one is not None), usefulness.LOST)
+    what = rolling.plan(history, scored, horizon=horizon, steps=refits, seed=seed, lost=stake)
+    before = history.until(what.origins[1])
+    tried = rolling.names(before, found.seen, asked)
+    choice = model_selection.choose(
+        before, found.seen, asked=asked, horizon=horizon, seed=seed, advance=advance
+    )
+    every = dict.fromkeys((rolling.NEVER, catalogue.BASE, catalogue.RECENCY, *tried, choice.name))
+    rolled = rolling.roll(history, found.seen, tuple(every), what, advance)
+    if not rolled.questions:
+        raise UsageError("no node was up and in service for a whole horizon in these weeks")
+    chosen = choice.name if choice.name in rolled.scores else catalogue.BASE
+    why = f"{chosen} is what learn would have taken before these weeks"
+    why += f": {choice.prior}." if choice.prior else ", as the best on the part of the history before them."
+    one = rolled.scores[chosen]
+    criteria = usefulness.criteria(
+        one.use,
+        Estimate(one.skill, *one.interval),
+        one.over_recency if chosen != catalogue.RECENCY else None,
+        failures=rolled.failures,
+        rate=rolled.rate,
+    )
+    return Scored(rolled, chosen, why, stake, lost is None and found.lost is None, criteria)

@@ -1,0 +1,241 @@
+"""A site's history out of all that says something of it: failures of named nodes, and signs of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.lab.readers.job_records import State
+from whesl.lab.readers.outage_records import Found, Outage
+from whesl.managers.resource.hostlist import expand
+from whesl.model.errors import UsageError
+from whesl.model.printable import visible
+from whesl.placement.site.history.usefulness import stake
+from whesl.placement.site.node_counters import Change
+from whesl.prediction.failures import signs
+from whesl.prediction.failures.signs import Sign, Signs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from whesl.lab.readers.failures import Loaded, Malformed
+    from whesl.lab.readers.job_records import JobLog
+    from whesl.model.evidence import PredictedFailure
+    from whesl.placement.site.history.bad_node_reports import Seen
+    from whesl.prediction.failures.failure_history import History
+
+_NEAR = 900.0  # seconds around an outage in which a job that lost its node is of it
+
+
+class SiteHistory(NamedTuple):
+    """What a site's records say.
+
+    Attributes:
+        history: failures of named nodes.
+        seen: signs of failures.
+        sources: by what was read, how much was found in it.
+        warnings: what was left out, and why.
+        lost: node-hours that a node's failure costs in the mean, by the jobs that ran; None where none did.
+    """
+
+    history: History
+    seen: Signs
+    sources: dict[str, str]
+    warnings: list[str]
+    lost: float | None = None
+
+
+@dataclass
+class Gathering:
+    """Takes in records of any source, in any order, and makes one history of them.
+
+    Attributes:
+        sources, warnings: see ``SiteHistory``.
+    """
+
+    sources: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    _outages: list[Outage] = field(default_factory=list)
+    _listed: set[str] = field(default_factory=set)
+    _nodes: set[str] = field(default_factory=set)
+    _begin: float = math.inf
+    _finish: float = -math.inf
+    _lost: list[tuple[tuple[str, ...], float]] = field(default_factory=list)
+    _sightings: list[Change] = field(default_factory=list)
+    _ran: list[tuple[float, float, int]] = field(default_factory=list)
+
+    def nodes(self, names: Iterable[str]) -> None:
+        """Take in the machine's nodes: those that never failed too, and no other is one of it."""
+        self._listed.update(names)
+
+    def failures(self, name: str, loaded: Loaded) -> None:
+        """Take in failures of nodes.
+
+        Args:
+            name: of the source.
+            loaded: as a reader of ``whesl.lab.readers`` gives them.
+
+        Raises:
+            UsageError: the nodes have no names.
+        """
+        history = loaded.history
+        if not history.names:
+            raise UsageError(f"{name}: its nodes have no names")
+        self._nodes.update(history.names)
+        for node, start, end, cause in zip(
+            history.node.tolist(),
+            history.start.tolist(),
+            history.end.tolist(),
+            history.cause.tolist(),
+            strict=True,
+        ):
+            reason = history.causes[cause] if cause >= 0 else ""
+            self._outages.append(Outage(history.names[node], start, end, reason))
+        self._begin = min(self._begin, history.begin)
+        self._finish = max(self._finish, history.finish)
+        self._malformed(name, loaded.malformed)
+        others = ", ".join(f"{count} {what}" for what, count in loaded.elsewhere.items())
+        more = f"; not taken: {others}" if others else ""
+        self.sources[name] = f"{len(history)} failures of {history.nodes} nodes{more}"
+
+    def jobs(self, name: str, log: JobLog) -> None:
+        """Take in jobs: the nodes that they name, and those that ended since a node failed."""
+        lost = 0
+        for job in log.jobs:
+            times = [time for time in (job.start, job.end) if not math.isnan(time)]
+            try:
+                hosts = expand(job.hosts) if job.hosts else ()
+            except ValueError as error:
+                self.warnings.append(f"{name}: line {job.line}: {error}")
+                continue
+            self._nodes.update(hosts)
+            self._finish = max(self._finish, *times) if times else self._finish
+            if len(times) == 2 and job.end > job.start:
+                self._ran.append((job.start, job.end, job.nodes or len(hosts)))
+            if job.state is State.NODE_FAIL and hosts and times:
+                self._lost.append((hosts, times[-1]))
+                lost += 1
+        self._malformed(name, log.malformed)
+        self.sources[name] = f"{len(log.jobs)} jobs, {lost} lost to nodes"
+
+    def evidence(self, name: str, seen: Sequence[Seen]) -> None:
+        """Take in what WHESL's tasks have seen."""
+        self._sightings += [Change(one.node, one.time, f"bad node ({one.grade})", one.detail) for one in seen]
+        self.sources[name] = f"{len(seen)} bad nodes"
+
+    def health(self, name: str, changes: Sequence[Change], readings: int) -> None:
+        """Take in counters that went up."""
+        self._sightings += changes
+        self.sources[name] = f"{readings} readings, {len(changes)} counters that went up"
+
+    def predictions(self, name: str, found: Sequence[PredictedFailure]) -> None:
+        """Take in predictions, such as those of log chains."""
+        self._sightings += [
+            Change(one.node, one.time, one.source or "prediction", one.evidence[:300]) for one in found
+        ]
+        self.sources[name] = f"{len(found)} predictions"
+
+    def until(self, time: float) -> None:
+        """Take in that nothing else failed until a time: records were asked for then."""
+        self._finish = max(self._finish, time)
+
+    def since(self, time: float) -> None:
+        """Take in that all failures from a time on are among the records."""
+        self._begin = min(self._begin, time)
+
+    def made(self) -> SiteHistory:
+        """Return the history.
+
+        Raises:
+            UsageError: no node is known, or no time.
+        """
+        self._leave_strangers_out()
+        if not self._nodes:
+            raise UsageError("no node is known", hint="give --nodes n[001-512], or records that name them")
+        if math.isinf(self._begin):
+            self._begin = min((time for _, time in self._lost), default=math.inf)
+        if not self._begin < self._finish:
+            raise UsageError(
+                "no record of a failure, and no time from which on there was none",
+                hint="give --events FILE with the output of `sacctmgr -P show event`, or --since DATE",
+            )
+        self._match_lost_jobs()
+        found = Found(outages=self._outages, known=self._nodes, moments=[self._begin, self._finish])
+        history = found.loaded("site").history
+        return SiteHistory(
+            history, self._placed(history), self.sources, self.warnings, self._lost_work(history)
+        )
+
+    def _lost_work(self, history: History) -> float | None:
+        if not self._ran:
+            return None
+        starts, ends, _ = zip(*self._ran, strict=True)
+        jobs = [(end - start, width) for start, end, width in self._ran]
+        return stake(jobs, history.nodes, max(ends) - min(starts))
+
+    def _leave_strangers_out(self) -> None:
+        """Where the machine's nodes are named, leave out what is told of others, and say so."""
+        if not self._listed:
+            return
+        short = {name.partition(".")[0]: name for name in self._listed}
+        called = {name: short.get(name.partition(".")[0], name) for name in self._nodes - self._listed}
+        strangers = {name for name, listed in called.items() if listed not in self._listed}
+        if strangers:
+            shown = visible(", ".join(sorted(strangers)[:5]))
+            self.warnings.append(
+                f"{len(strangers)} nodes that are not of the machine (--nodes, or Slurm's sinfo): {shown}"
+            )
+        self._nodes = set(self._listed)
+        outages = (Outage(called.get(one.node, one.node), *one[1:]) for one in self._outages)
+        self._outages = [one for one in outages if one.node in self._listed]
+        lost = ((tuple(called.get(host, host) for host in hosts), time) for hosts, time in self._lost)
+        self._lost = [one for one in lost if self._listed.intersection(one[0])]
+
+    def _match_lost_jobs(self) -> None:
+        """Add failures of which only a job tells: it ran on one node, and no outage of it is near."""
+        near: dict[str, list[Outage]] = {}
+        for outage in self._outages:
+            near.setdefault(outage.node, []).append(outage)
+        added = unnamed = 0
+        for hosts, time in self._lost:
+            if any(
+                outage.start - _NEAR <= time <= outage.end + _NEAR
+                for host in hosts
+                for outage in near.get(host, ())
+            ):
+                continue
+            if len(hosts) > 1:
+                unnamed += 1
+                continue
+            added += 1
+            self._outages.append(Outage(hosts[0], time, time, "a job lost the node"))
+        if added:
+            self.sources["failures known by a job alone"] = str(added)
+        if unnamed:
+            self.warnings.append(
+                f"{unnamed} jobs of several nodes lost one that no event names: not counted as failures"
+            )
+
+    def _placed(self, history: History) -> Signs:
+        index = {name: number for number, name in enumerate(history.names)}
+        index = {name.partition(".")[0]: number for name, number in index.items()} | index
+        rows: list[Sign] = []
+        strangers: set[str] = set()
+        for one in self._sightings:
+            number = index.get(one.node, index.get(one.node.partition(".")[0]))
+            if number is None:
+                strangers.add(one.node)
+            else:
+                # Users' own words are among them: nothing in them moves a cursor where they are shown.
+                rows.append(Sign(number, one.time, visible(one.kind)[:100], visible(one.detail)))
+        if strangers:
+            shown = visible(", ".join(sorted(strangers)[:5]))
+            self.warnings.append(f"signs of {len(strangers)} nodes that no other record names: {shown}")
+        return signs.signs(rows)
+
+    def _malformed(self, name: str, lines: Sequence[Malformed]) -> None:
+        for line, why in lines[:5]:
+            self.warnings.append(f"{name}:{line}: {why}")
+        if len(lines) > 5:
+            self.warnings.append(f"{name}: {len(lines) - 5} more lines that cannot be read")

@@ -1,0 +1,259 @@
+"""Whether a predictor is of use to a site: what its alarms withhold and save, and the verdict on both.
+
+An alarm keeps jobs off its node until the next question. The thresholds of the verdict are the constants
+below; they were chosen before anything was scored by them. Intervals are 95 % percentiles of the block
+bootstrap (Carlstein, The use of subseries values for estimating the variance of a general statistic from a
+stationary sequence, Annals of Statistics 14, 1986): whole days or weeks are drawn with replacement, since
+questions of one day share their failures.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from whesl.model.errors import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whesl.lab.predictor_evaluation.evaluation import Questions
+
+    Flags = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
+ENOUGH = 10  # failures below which nothing is said
+CLEARLY = 2.0  # times the weeks' own rate: alarms have to be right so much oftener than nodes at random
+WIDEST = 0.9  # of the machine: a job of more nodes cannot do without those at risk
+LOST = (
+    96.0  # node-hours that a node's failure costs where no job is known: eight nodes for half a day (chosen)
+)
+_DRAWS = 2000
+_HOUR = 3600.0
+
+
+class Verdict(Enum):
+    """Whether a predictor may act."""
+
+    POSITIVE = "positive"
+    NOT_POSITIVE = "not-positive"
+    TOO_LITTLE = "too-little"
+
+
+class Estimate(NamedTuple):
+    """A figure with its 95 % interval; NaN where it cannot be told."""
+
+    value: float
+    low: float
+    high: float
+
+    def above(self, bound: float) -> bool | None:
+        """Return whether the figure is above a bound; None where chance does not let it be told."""
+        if math.isnan(self.value) or self.value <= bound:
+            return False
+        return True if self.low > bound else None
+
+
+class Use(NamedTuple):
+    """What a predictor's alarms are worth.
+
+    Attributes:
+        withheld: node-hours that stood under an alarm, whatever followed.
+        avoided: kills that would have been avoided: for each failure the share of the horizon before it in
+            which its node stood under an alarm.
+        false_alarms: alarms without a failure for each with one; ``inf`` where none was right.
+        saved: node-hours that the avoided kills would have cost.
+        gain: ``saved`` less ``withheld``, in node-hours.
+        precision: the share of alarms that a failure followed.
+        lift: how many times the weeks' own rate the precision is.
+        pays_from: node-hours that a node's failure has to cost before the alarms pay; ``inf`` likewise.
+    """
+
+    withheld: float
+    avoided: float
+    false_alarms: float
+    saved: Estimate
+    gain: Estimate
+    precision: Estimate
+    lift: Estimate
+    pays_from: float
+
+
+class Criterion(msgspec.Struct, frozen=True):
+    """A condition of the verdict: what it asks, whether it holds (None: too little to tell), the figures."""
+
+    asks: str
+    holds: bool | None
+    figures: str
+
+
+def use(
+    raised: Flags,
+    questions: Questions,
+    *,
+    horizon: float,
+    every: Floats,
+    lost: float,
+    seed: int,
+    block: float,
+) -> Use:
+    """Return what alarms are worth.
+
+    Args:
+        raised: which questions were answered by an alarm.
+        questions: what was asked, and what happened.
+        horizon: how far they look ahead, in seconds.
+        every: the time from each question to the next about its node, in seconds.
+        lost: node-hours that a node's failure costs in the mean.
+        seed: of the intervals.
+        block: what is drawn for them, in seconds.
+    """
+    _, number = np.unique(np.floor(questions.start / block), return_inverse=True)
+    right = raised & questions.failed
+    columns = (raised, right, questions.failed, np.ones(len(raised)), raised * every, right * every)
+    each = np.stack([np.bincount(number, one) for one in columns])
+    drawn = np.random.default_rng(seed).integers(0, each.shape[1], (_DRAWS, each.shape[1]))
+    sums = np.concatenate([each.sum(axis=1)[:, None], each[:, drawn].sum(axis=2)], axis=1)
+    alarms, hits, failed, asked, withheld, before = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = hits / alarms
+        lift = precision / (failed / asked)
+    withheld, avoided = withheld / _HOUR, before / horizon
+    saved = avoided * lost
+    some = bool(hits[0])
+    return Use(
+        float(withheld[0]),
+        float(avoided[0]),
+        float((alarms[0] - hits[0]) / hits[0]) if some else math.inf,
+        _estimate(saved),
+        _estimate(saved - withheld),
+        _estimate(precision),
+        _estimate(lift),
+        float(withheld[0] / avoided[0]) if some else math.inf,
+    )
+
+
+def _estimate(values: Floats) -> Estimate:
+    """Return the first of some values with the interval of the others."""
+    if not np.isfinite(values[0]) or not np.isfinite(values[1:]).any():
+        return Estimate(math.nan, math.nan, math.nan)
+    low, high = np.nanquantile(values[1:], [0.025, 0.975])
+    return Estimate(float(values[0]), float(low), float(high))
+
+
+def criteria(
+    chosen: Use, skill: Estimate, over_recency: Estimate | None, *, failures: int, rate: float
+) -> tuple[Criterion, ...]:
+    """Return the conditions of the verdict, each with whether it holds.
+
+    Args:
+        chosen: what the predictor's alarms are worth.
+        skill: its Brier skill against the base rate.
+        over_recency: likewise against ``recency``; None where it is that predictor.
+        failures: how many could have been predicted.
+        rate: the share of questions that a failure followed.
+    """
+    found = [
+        Criterion(
+            f"there are at least {ENOUGH} failures to be judged by",
+            True if failures >= ENOUGH else None,
+            f"{failures}",
+        ),
+        Criterion("better than the base rate", skill.above(0.0), _percent(skill)),
+    ]
+    if over_recency is not None:
+        asks = "better than the table of hours since a node last failed"
+        found.append(Criterion(asks, over_recency.above(0.0), _percent(over_recency)))
+    found.append(
+        Criterion(
+            f"alarms are right at least {CLEARLY:g} times as often as nodes at random",
+            chosen.lift.above(CLEARLY),
+            f"{_percent(chosen.precision)} of the alarms, {100 * rate:.2g} % of all questions",
+        )
+    )
+    gain = chosen.gain
+    found.append(
+        Criterion(
+            "more node-hours are saved than withheld",
+            gain.above(0.0),
+            f"{chosen.saved.value:,.0f} saved, {chosen.withheld:,.0f} withheld: "
+            f"{gain.value:+,.0f} ({gain.low:+,.0f} to {gain.high:+,.0f})",
+        )
+    )
+    return tuple(found)
+
+
+def verdict(found: Sequence[Criterion]) -> Verdict:
+    """Return the verdict: positive where every condition holds, not positive where one does not.
+
+    With fewer than ``ENOUGH`` failures, or where all that does not hold is left to chance, it is too little.
+    """
+    if any(one.holds is False for one in found) and found[0].holds:
+        return Verdict.NOT_POSITIVE
+    return Verdict.POSITIVE if all(one.holds for one in found) else Verdict.TOO_LITTLE
+
+
+def require(given: Verdict, despite: str | None, what: str) -> None:
+    """Refuse to act by a predictor without a positive verdict, unless its user has named the verdict.
+
+    Args:
+        given: the verdict.
+        despite: the verdict that the user named, which stands for a better one too; None for none.
+        what: the file, for the message.
+
+    Raises:
+        RefusedError: the verdict is not positive, and is not the one that was named.
+    """
+    taken = (
+        {Verdict.POSITIVE} if despite is None else {Verdict.POSITIVE, Verdict.TOO_LITTLE, Verdict(despite)}
+    )
+    if given in taken:
+        return
+    raise RefusedError(
+        f"{what}: its score is {TOLD[given]}: acting on it is not shown to be of use",
+        hint="go on observing (--observe), and see `whesl placement score`; "
+        f"--despite {given.value} acts all the same",
+    )
+
+
+TOLD = {
+    Verdict.POSITIVE: "positive",
+    Verdict.NOT_POSITIVE: "not positive",
+    Verdict.TOO_LITTLE: "too little to tell",
+}
+
+
+def stake(jobs: Sequence[tuple[float, int]], nodes: int, span: float) -> float | None:
+    """Return the node-hours that the failure of a node costs in the mean: of a node at random, at any time.
+
+    A job is met in proportion to its node-hours, and has run for half of its length in the mean; one that
+    needs nearly all nodes (``WIDEST``) cannot be kept off any and counts as nothing saved. Nodes are
+    taken to be idle when no job is known on them.
+
+    Args:
+        jobs: length in seconds and number of nodes of each.
+        nodes: how many the machine has.
+        span: of the time in which the jobs ran, in seconds.
+
+    Returns:
+        None where no job is known.
+    """
+    if not jobs or not span > 0:
+        return None
+    length, width = (np.array(column, dtype=np.float64) for column in zip(*jobs, strict=True))
+    work = length * width / _HOUR
+    busy = max(work.sum(), nodes * span / _HOUR)
+    return float((np.where(width <= WIDEST * nodes, work, 0.0) * work / 2.0).sum() / busy)
+
+
+def _percent(found: Estimate) -> str:
+    if math.isnan(found.value):
+        return "none"
+    value, low, high = (100 * one for one in found)
+    return f"{value:.2g} % ({low:.2g} to {high:.2g} %)"

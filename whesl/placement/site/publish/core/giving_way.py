@@ -1,0 +1,77 @@
+"""Drains give way to what waiting jobs need, as exclude lists do: a job that could run waits for no drain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from whesl.placement.site.publish.observed_node import Node
+    from whesl.placement.site.publish.waiting_job_exclusions import Job
+
+
+def give_way(
+    order: Sequence[str], machine: Mapping[str, Node], waiting: Iterable[Job], ours: Collection[str] = ()
+) -> set[str]:
+    """Return which nodes may be drained so that each waiting job finds the nodes that it needs.
+
+    A job that would not find them if none of these nodes was drained is left out of the account.
+
+    Args:
+        order: nodes that are drained by the service or are to be, those that matter most first.
+        machine: the cluster's nodes.
+        waiting: jobs that wait for nodes.
+        ours: nodes that the service has drained; those that are not in ``order`` are about to come back.
+    """
+    free = {*order, *ours}
+    there = {name: _undrained(node) if name in free else node for name, node in machine.items()}
+    left = {job: found for job in _distinct(waiting) if (found := _to_spare(job, there))}
+    named = {name for job in left for name in job.named}
+    kept: set[str] = set()
+    for name in order:
+        node = there[name]
+        if name in named:
+            continue
+        after = {job: _without(node, job, spare) for job, spare in left.items()}
+        if all(any(number >= 0 for number in spare.values()) for spare in after.values()):
+            kept.add(name)
+            left = after
+    return kept
+
+
+def _undrained(node: Node) -> Node:
+    return msgspec.structs.replace(node, flags=node.flags - {"drain"})
+
+
+def _distinct(waiting: Iterable[Job]) -> Collection[Job]:
+    """Return one job of those that ask for the same."""
+    return {(job.request, job.named): job for job in waiting}.values()
+
+
+def _suits(node: Node, job: Job) -> bool:
+    one = job.request
+    enough = node.cpus >= one.node_cpus and node.memory >= one.memory
+    return enough and set(node.features) >= set(one.features)
+
+
+def _to_spare(job: Job, there: Mapping[str, Node]) -> dict[str, int]:
+    """Return how many nodes of each partition a job can do without; none of one that is too small for it."""
+    found = {}
+    for part in job.request.partitions:
+        suitable = [
+            node for node in there.values() if node.usable and part in node.partitions and _suits(node, job)
+        ]
+        cpus = max(1, min((node.cpus for node in suitable), default=1))
+        spare = len(suitable) - max(job.request.nodes, -(-job.request.cpus // cpus))
+        if spare >= 0:
+            found[part] = spare
+    return found
+
+
+def _without(node: Node, job: Job, spare: Mapping[str, int]) -> dict[str, int]:
+    if not node.usable or not _suits(node, job):
+        return dict(spare)
+    return {part: number - (part in node.partitions) for part, number in spare.items()}

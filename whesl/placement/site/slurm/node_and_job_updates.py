@@ -1,0 +1,278 @@
+"""Slurm as the placement service sees it: its nodes and jobs read, its nodes and jobs changed by scontrol."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.managers.resource.embedded.commands.options import seconds
+from whesl.managers.resource.hostlist import compress, expand
+from whesl.managers.resource.slurm.command import DeniedError, SlurmCommands
+from whesl.managers.resource.slurm.states import UNDRAINED
+from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
+from whesl.placement.site.publish import plugin_file
+from whesl.placement.site.publish.core.node_changes import Command, Drain, SetFeatures, SetWeight, Undrain
+from whesl.placement.site.publish.observed_node import Node
+from whesl.placement.site.publish.plugin_file import Request
+from whesl.placement.site.publish.waiting_job_exclusions import Change, Job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SEPARATOR = "\x1f"
+_NODE_FIELDS = (
+    "NodeList",
+    "StateComplete",
+    "Partition",
+    "Weight",
+    "Features",
+    "features_act",
+    "CPUs",
+    "Memory",
+    "Reason",
+)
+_NODE_FORMAT = ",".join(f"{field}:{_SEPARATOR}" for field in _NODE_FIELDS)
+# Free text that users type comes last: the name is not asked for at all.
+_JOB_FIELDS = ("%F", "%T", "%P", "%D", "%l", "%x", "%n", "%f", "%v", "%b", "%m", "%c", "%C", "%V", "%r", "%k")
+_NONE = frozenset({"", "(null)", "N/A", "none", "*"})
+# Reasons of jobs that would not start with all nodes of the cluster free.
+_NOT_FOR_NODES = ("JobHeld", "Dependency", "BeginTime", "launch failed")
+_PLAIN_FEATURES = re.compile(r"[A-Za-z0-9_.:/+&-]+")
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)")
+_UNITS = {"K": 1 / 1024, "": 1, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
+OFF = "placement=off"  # in a job's comment: it is not to be touched
+
+
+class Machine(NamedTuple):
+    """The cluster's nodes in Slurm's order, and its default partition."""
+
+    nodes: tuple[Node, ...]
+    default: str
+
+
+class Cluster:
+    """One Slurm cluster.
+
+    Args:
+        environ: the environment of Slurm's commands; SLURM_CONF and PATH in it choose the cluster.
+        timeout: seconds after which a command counts as unanswered.
+    """
+
+    def __init__(self, environ: Mapping[str, str], *, timeout: float = 35.0) -> None:
+        self._commands = SlurmCommands(environ, timeout=timeout)
+
+    def nodes(self) -> Machine:
+        """Return the nodes. Raises CouldNotObserveError or what else Slurm's commands say."""
+        return nodes_in(self._commands.run("sinfo", "-a", "-N", "-h", "-O", _NODE_FORMAT))
+
+    def jobs(self) -> list[Job]:
+        """Return the waiting and running jobs. Raises as ``nodes`` does."""
+        # Comments are free text that a user could put a separator into: nobody knows this one beforehand.
+        separator = f" {secrets.token_hex(8)} "
+        form = separator.join((*_JOB_FIELDS, ""))
+        return jobs_in(self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-o", form), separator)
+
+    def admin_comments(self) -> dict[str, str]:
+        """Return what administrators and plugins wrote on the same jobs, "" for nothing.
+
+        All of them with one call, and never from ``scontrol show job``: users write lines of that into a
+        job's name. Raises as ``nodes`` does.
+        """
+        separator = f"{_SEPARATOR}{secrets.token_hex(8)}{_SEPARATOR}"  # Slurm takes a first digit for a width
+        form = ",".join(f"{field}:{separator}" for field in ("arrayjobid", "admin_comment"))
+        text = self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-O", form)
+        fields = text.split(separator)
+        pairs = zip(fields[::2], fields[1::2], strict=False)
+        return {name.strip(): "" if said.strip() in _NONE else said.strip() for name, said in pairs}
+
+    def perform(self, command: Command) -> bool:
+        """Change a node; return whether it was done. An administrator's drain is left as it is.
+
+        Raises WheslError as Slurm's commands say.
+        """
+        match command:
+            case SetWeight(node, weight):
+                self.weigh([node], weight)
+            case SetFeatures(node, available, active):
+                self._update(
+                    node, f"availablefeatures={','.join(available)}", f"activefeatures={','.join(active)}"
+                )
+            case Drain(node, reason):
+                now = self._one(node)
+                if now.drained and now.reason != reason:
+                    return False
+                self._update(node, "state=drain", f"reason={reason}")
+            case Undrain(node, reason):
+                now = self._one(node)
+                if not now.drained or now.reason != reason:
+                    return False
+                self._update(node, "state=undrain", f"reason={UNDRAINED}")
+        return True
+
+    def weigh(self, nodes: Sequence[str], weight: int) -> None:
+        """Give nodes a weight, with one command. Raises WheslError as Slurm's commands say."""
+        self._update(compress(nodes), f"weight={weight}")
+
+    def exclude(self, change: Change, comment: str) -> tuple[str, ...]:
+        """Give a waiting job another exclude list, and say so in its admin comment.
+
+        Operators may change the list and not the comment, and a list without a mark would stay for ever: what
+        cannot be replaced is removed when it names a node too many, else it stays.
+
+        Args:
+            change: the job and its list.
+            comment: the admin comment as it is.
+
+        Returns:
+            The nodes that the job is kept off now.
+
+        Raises WheslError as Slurm's commands say.
+        """
+        nodes = change.decision.nodes
+        text = with_mark(comment, plugin_file.mark(change.decision) if nodes else "")
+        update = ("scontrol", "update", f"jobid={change.job}")
+        try:
+            self._commands.run(*update, f"excnodelist={compress(nodes)}", f"admincomment={text}")
+        except DeniedError:
+            if set(change.before) <= set(nodes):
+                raise
+            self._commands.run(*update, "excnodelist=")
+            return ()
+        except WheslError:
+            # Of an array's tasks, those that run keep the old list, and Slurm calls that an error.
+            shown = self._commands.run("squeue", "-h", "-t", "PD", "-j", change.job, "-o", "%x").split()
+            if not shown or any(set(_node_list(one)) != set(nodes) for one in shown):
+                raise
+        return nodes
+
+    def _update(self, node: str, *changes: str) -> None:
+        self._commands.run("scontrol", "update", f"nodename={node}", *changes)
+
+    def _one(self, node: str) -> Node:
+        found = nodes_in(self._commands.run("sinfo", "-a", "-N", "-h", "-n", node, "-O", _NODE_FORMAT)).nodes
+        if not found:
+            raise CouldNotObserveError(f"sinfo shows no node {node}")
+        return found[0]
+
+
+def nodes_in(text: str) -> Machine:
+    """Return the nodes in what sinfo prints, one line for each node and partition.
+
+    Args:
+        text: of ``sinfo -N`` with ``_NODE_FORMAT``.
+
+    Raises:
+        CouldNotObserveError: it is something else.
+    """
+    rows: dict[str, list[str]] = {}
+    partitions: dict[str, list[str]] = {}
+    default = ""
+    # A reason may hold a newline, so that fields are counted and lines are not.
+    fields = text.split(_SEPARATOR)
+    width = len(_NODE_FIELDS)
+    if (len(fields) - 1) % width:
+        raise CouldNotObserveError(f"sinfo printed {len(fields)} fields; {width} were asked for of each node")
+    for at in range(0, len(fields) - 1, width):
+        row = [field.strip("\n") for field in fields[at : at + width]]
+        rows[row[0]] = row
+        part = row[2]
+        if part.endswith("*"):
+            part = default = part[:-1]
+        if part not in _NONE:
+            partitions.setdefault(row[0], []).append(part)
+    try:
+        nodes = tuple(_node(row, tuple(partitions.get(name, ()))) for name, row in rows.items())
+    except ValueError as error:
+        raise CouldNotObserveError(f"sinfo printed what is no node: {error}") from None
+    return Machine(nodes, default)
+
+
+def _node(row: list[str], partitions: tuple[str, ...]) -> Node:
+    name, state, _, weight, features, active, cpus, memory, reason = row
+    return Node(
+        name=name,
+        flags=frozenset(re.split(r"[+*~#!%$@^-]+", state.lower())) - {""},
+        partitions=partitions,
+        weight=int(weight),
+        features=_features(features),
+        active_features=_features(active),
+        cpus=int(cpus),
+        memory=int(memory),
+        reason="" if reason in _NONE else reason,
+    )
+
+
+def _features(text: str) -> tuple[str, ...]:
+    return () if text in _NONE else tuple(text.split(","))
+
+
+def jobs_in(text: str, separator: str) -> list[Job]:
+    """Return the jobs in what squeue prints; one that cannot be read is left out, and so left alone.
+
+    Args:
+        text: of ``squeue`` with ``_JOB_FIELDS``.
+        separator: stands after each field.
+    """
+    fields = text.split(separator)
+    width = len(_JOB_FIELDS)
+    found: dict[str, Job] = {}
+    for at in range(0, len(fields) - width, width):
+        row = [field.strip("\n") for field in fields[at : at + width]]
+        if row[0].isdecimal() and row[0] not in found:
+            with contextlib.suppress(ValueError, UsageError):
+                found[row[0]] = _job(row)
+    return list(found.values())
+
+
+def _job(row: list[str]) -> Job:
+    name, state, partition, nodes, limit, excluded, named, features, reservation, gres, *rest = row
+    memory, node_cpus, cpus, submitted, reason, comment = rest
+    plain = features in _NONE or bool(_PLAIN_FEATURES.fullmatch(features))
+    own = named not in _NONE or reservation not in _NONE or OFF in comment
+    special = ""
+    if gres not in _NONE and gres != "N/A":
+        special = plugin_file.SPECIAL[0]
+    elif not plain:
+        special = plugin_file.SPECIAL[2]
+    request = Request(
+        partitions=tuple(partition.split(",")),
+        nodes=int(nodes.partition("-")[0]),
+        seconds=None if limit in ("NOT_SET", "INVALID") else seconds(limit),
+        cpus=int(cpus),
+        node_cpus=int(node_cpus),
+        memory=_megabytes(memory),
+        features=() if features in _NONE else tuple(features.split("&")),
+        own=own,
+        special=special,
+    )
+    return Job(
+        name=name,
+        waiting=state == "PENDING",
+        request=request,
+        excluded=_node_list(excluded),
+        submitted=float(submitted),
+        named=_node_list(named),
+        blocked=reason.startswith(_NOT_FOR_NODES),
+    )
+
+
+def _node_list(text: str) -> tuple[str, ...]:
+    return () if text in _NONE else expand(text)
+
+
+def _megabytes(text: str) -> int:
+    found = _MEMORY.match(text)
+    return int(float(found[1]) * _UNITS[found[2]]) if found else 0
+
+
+def with_mark(comment: str, mark: str) -> str:
+    """Return an admin comment with another mark, or without one; what others wrote stays.
+
+    Args:
+        comment: as it is.
+        mark: of ``plugin_file.mark``, "" for none.
+    """
+    others = [part for part in comment.split(" | ") if part and plugin_file.marked(part) is None]
+    return " | ".join([*others, mark] if mark else others)

@@ -1,0 +1,464 @@
+"""The placement service: looks at Slurm, publishes, writes down what it does, and does it.
+
+The shell around ``whesl.placement.site.publish``: one look every period, in one thread. What cannot be seen
+or done is tried again at the next look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pwd
+import stat
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.model.errors import WheslError
+from whesl.model.printable import visible
+from whesl.placement.site.publish import plugin_file, risk_table, waiting_job_exclusions
+from whesl.placement.site.publish.core import node_changes
+from whesl.placement.site.publish.core.node_changes import Done, Leave, Observed, SetWeight, State
+from whesl.placement.site.publish.node_change_records import (
+    RECORDS,
+    Changing,
+    Failed,
+    JobReleased,
+    JobSeen,
+    Released,
+    Seen,
+    What,
+    Would,
+    WouldNot,
+)
+from whesl.placement.site.slurm.placement_metrics import Figures
+from whesl.runtime.journal.store import Journal
+from whesl.runtime.locking import takeover_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from whesl.model.journal_record import Record
+    from whesl.placement.site.publish.core.node_changes import Command, Settings
+    from whesl.placement.site.publish.plugin_file import Lookup
+    from whesl.placement.site.publish.waiting_job_exclusions import Job
+    from whesl.placement.site.slurm.node_and_job_updates import Cluster, Machine
+    from whesl.placement.site.slurm.prediction_sources import Sources
+
+LOG = logging.getLogger(__name__)
+Key = tuple[str, What]
+TABLE, LOOKUP, JOURNAL, STATUS, LOCK = "table.json", "slurm.table", "journal.db", "status.json", "lock"
+_STALE = 3  # periods after which nobody may use a table any more
+_STEADY = 120.0  # and seconds that it holds at least
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``whesl placement status`` shows. Times are seconds since the epoch.
+
+    ``held``: changes of nodes that are made; ``refused``: those that Slurm did not take, with why.
+    """
+
+    pid: int
+    time: float
+    active: bool
+    period: float
+    source: str = ""
+    problem: str = ""
+    cluster: str = ""
+    nodes: int = 0
+    at_risk: int = 0
+    held: tuple[tuple[str, str, str], ...] = ()
+    refused: tuple[tuple[str, str, str], ...] = ()
+    would: tuple[tuple[str, str, str], ...] = ()
+    figures: dict[str, int] = {}
+    leaving: bool = False
+
+
+class Service:
+    """One cluster's placement service; a context manager that holds the directory's lock.
+
+    Args:
+        directory: where its files are; other accounts must not be able to write there.
+        cluster: Slurm.
+        sources: what is predicted.
+        settings: how it is decided.
+        period: seconds between two looks.
+        horizons: of the table, in seconds, ascending.
+        readable: whether all users may read the tables, as the client's plugin needs.
+        name: of the cluster, for the table.
+        clock: seconds since the epoch.
+
+    Raises:
+        WheslError: another service runs there, or the directory is open to others.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        cluster: Cluster,
+        sources: Sources,
+        settings: Settings,
+        *,
+        period: float,
+        horizons: Sequence[float] = risk_table.HORIZONS,
+        readable: bool = False,
+        name: str = "",
+        clock: Callable[[], float],
+    ) -> None:
+        self._directory, self._cluster, self._sources = directory, cluster, sources
+        self._settings, self._period, self._horizons = settings, period, horizons
+        self._mode = 0o644 if readable else 0o640
+        self._name, self._clock = name, clock
+        self.figures = Figures()
+        self._state = State()
+        self._ours: dict[str, frozenset[str]] = {}
+        self._foreign: dict[str, frozenset[str]] = {}
+        self._said: set[str] = set()  # jobs of which the journal tells
+        self._unread = ""  # what is wrong with the predictions
+        self._trouble = ""  # what failed first at this look
+        self._pending: set[Key] = set()  # changes of nodes that were decided and are not made yet
+        self._refused: dict[Key, str] = {}  # those of them that Slurm did not take, with why
+        self._small: list[str] = []  # partitions of which the share is no node
+
+    def __enter__(self) -> Service:
+        private(self._directory)
+        self._lock = takeover_lock.take(
+            str(self._directory / LOCK), takeover_lock.owned(claim="whesl placement")
+        )
+        self._journal = Journal(self._directory / JOURNAL, begin_anew=True)
+        for record in self._journal.read():
+            try:
+                found = msgspec.convert(record.data, type=RECORDS)
+            except msgspec.ValidationError as error:
+                LOG.error("record %d of the journal cannot be read: %s", record.seq, error)
+                continue
+            self._state = node_changes.apply(self._state, found, record.time)
+        if not self._settings.active:
+            self._withdraw()  # that of a killed service says "active" until it expires
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+        takeover_lock.release(self._lock)
+
+    def look(self) -> bool:
+        """Look once, publish, and do what is decided. Returns whether nothing of it failed."""
+        self._trouble = ""
+        self._unread = "" if self._state.leaving else self._read()
+        try:
+            seen = self._cluster.nodes()
+        except WheslError as error:
+            self._failed("look at the nodes", error)
+            self._report(None, None)
+            return False
+        self._tell_of_small_partitions(seen)
+        now = self._clock()
+        made = None
+        if not self._state.leaving:
+            names = [node.name for node in seen.nodes if risk_table.is_name(node.name)]
+            try:
+                made = self._sources.table(
+                    names,
+                    now,
+                    valid_for=max(_STALE * self._period, _STEADY),
+                    horizons=self._horizons,
+                    active=self._settings.active,
+                    cluster=self._name,
+                )
+            except WheslError as error:
+                self._failed("make the table", error)
+        jobs = self._jobs()
+        waiting = None if jobs is None else tuple(one for one in jobs if one.waiting and not one.blocked)
+        self._decide(Observed(seen.nodes, made, waiting))
+        published = self._publish(made, seen) if made is not None else None
+        if jobs is not None:
+            self._look_at_jobs(published, jobs)
+        self._report(made, seen)
+        return not self._problem
+
+    def _read(self) -> str:
+        """Read the predictions, before Slurm is asked: all that is wrong is told at once. Returns what is."""
+        self._sources.refresh()
+        if self._sources.problem and self._sources.problem != self._unread:
+            LOG.warning("predictions: %s", self._sources.problem)
+        return self._sources.problem
+
+    @property
+    def _problem(self) -> str:
+        """What is wrong, for people; empty when nothing is."""
+        return "; ".join(filter(None, (self._unread, self._trouble)))
+
+    def leave(self) -> bool:
+        """Withdraw the tables and take everything back. Returns whether nothing is left to be taken back."""
+        self._state, _, _ = node_changes.step(self._state, Leave(), self._clock(), self._settings)
+        self._withdraw()
+        self.look()
+        # What was taken back is seen to be gone at the next look, unless it was said so already.
+        return not self._state.held and not self._problem
+
+    def _withdraw(self) -> None:
+        for name in (LOOKUP, TABLE):
+            (self._directory / name).unlink(missing_ok=True)
+
+    def _decide(self, event: node_changes.Event) -> None:
+        now = self._clock()
+        state, records, commands = node_changes.step(self._state, event, now, self._settings)
+        self._write(records)
+        self._state = state
+        for command, done in self._performed(commands):
+            key = command.node, what_of(command)
+            if done and not undoes(command):
+                self._refused.pop(key, None)
+                if key in self._pending:
+                    self._pending.remove(key)
+                    self.figures.changed(key[1])
+            if done and (undo := undoes(command)) is not None:
+                event = Done(command.node, what_of(command), undo)
+                self._state, more, _ = node_changes.step(self._state, event, now, self._settings)
+                self._write(more)
+
+    def _performed(self, commands: Sequence[Command]) -> list[tuple[Command, bool]]:
+        """Carry out commands, weights that are alike together; return what became of each."""
+        done: list[tuple[Command, bool]] = []
+        weights = [one for one in commands if isinstance(one, SetWeight)]
+        for (weight, undo), some in groupby(
+            sorted(weights, key=lambda one: (one.weight, one.undo)), key=lambda one: (one.weight, one.undo)
+        ):
+            group = list(some)
+            try:
+                self._cluster.weigh([one.node for one in group], weight)
+                done += [(one, True) for one in group]
+            except WheslError as error:
+                if len(group) == 1:
+                    self._failed(f"set the weight of {group[0].node}", error, group[0])
+                    continue
+                done += [(one, self._one(SetWeight(one.node, weight, undo))) for one in group]
+        done += [(one, self._one(one)) for one in commands if not isinstance(one, SetWeight)]
+        return done
+
+    def _one(self, command: Command) -> bool:
+        try:
+            return self._cluster.perform(command)
+        except WheslError as error:
+            self._failed(f"change {what_of(command).value} of {command.node}", error, command)
+            return False
+
+    def _publish(self, made: risk_table.Table, seen: Machine) -> Lookup | None:
+        drained = frozenset(name for name, what in self._state.held if what is What.DRAIN)
+        found = plugin_file.make(
+            made, seen.nodes, share=self._settings.share, held=drained, default=seen.default
+        )
+        try:
+            # The plugin's first: what people read is in force.
+            risk_table.write_bytes(self._directory / LOOKUP, plugin_file.encode(found), self._mode)
+            risk_table.write_bytes(self._directory / TABLE, risk_table.encode(made), self._mode)
+        except OSError as error:
+            self._failed("write the table", WheslError(error.strerror or str(error)))
+        return found
+
+    def _tell_of_small_partitions(self, seen: Machine) -> None:
+        """Say once which partitions have so few nodes that the share of them is none."""
+        share = self._settings.share
+        sizes = Counter(part for node in seen.nodes for part in node.partitions)
+        small = sorted(part for part, count in sizes.items() if share and int(share * count) == 0)
+        if small and small != self._small:
+            LOG.warning(
+                "no node of %s is drained or left out: a share of %g is less than one node",
+                ", ".join(small),
+                share,
+            )
+        self._small = small
+
+    def _jobs(self) -> Sequence[Job] | None:
+        """Return the jobs, None where they cannot be seen."""
+        try:
+            return self._cluster.jobs()
+        except WheslError as error:
+            self._failed("look at the jobs", error)
+            return None
+
+    def _look_at_jobs(self, published: Lookup | None, found: Sequence[Job]) -> None:
+        acting = self._settings.active and not self._state.leaving
+        if not acting and not self._state.leaving and published is None:
+            return
+        try:
+            comments = self._recognize(found)
+        except WheslError as error:
+            self._failed("look at the jobs", error)
+            return
+        now, longest = self._clock(), self._settings.wait_for_better
+        if not acting and published is not None:
+            would = waiting_job_exclusions.would(found, published, now, longest)
+            self._tell([(one.job, one.decision.nodes, one.decision.said) for one in would], would=True)
+        changes = waiting_job_exclusions.review(
+            found, published if acting else None, self._ours, now, longest
+        )
+        for change in changes if acting else [one for one in changes if one.job in self._ours]:
+            why = change.decision.said or ("the service ends" if self._state.leaving else "no node at risk")
+            try:
+                comments = comments or self._cluster.admin_comments()
+                if change.job not in comments:
+                    continue  # it has ended meanwhile
+                nodes = self._cluster.exclude(change, comments[change.job])
+            except WheslError as error:
+                self._failed(f"change the exclude list of job {change.job}", error)
+                continue
+            self._ours[change.job] = frozenset(nodes)
+            self._write([JobReleased(job=change.job, nodes=",".join(nodes), why=why)])
+        living = {job.name for job in found}
+        self._said &= living
+        for memory in (self._ours, self._foreign):
+            for gone in [name for name in memory if name not in living]:
+                del memory[gone]
+
+    def _recognize(self, found: Sequence[Job]) -> dict[str, str]:
+        """Find out whose the exclude lists are that were not seen before; return what comments it read."""
+        new = [
+            job
+            for job in found
+            if job.excluded
+            and frozenset(job.excluded) not in (self._ours.get(job.name), self._foreign.get(job.name))
+        ]
+        comments = self._cluster.admin_comments() if new else {}
+        told = []
+        for job in new:
+            if job.name not in comments:
+                continue  # it has ended meanwhile
+            listed, excluded = plugin_file.marked(comments[job.name]), frozenset(job.excluded)
+            mine = bool(listed) and plugin_file.same(listed or "", excluded)
+            (self._ours if mine else self._foreign)[job.name] = excluded
+            if mine:
+                told.append((job.name, job.excluded, "by the plugin"))
+        self._tell(told, would=False)
+        return comments
+
+    def _tell(self, told: Sequence[tuple[str, tuple[str, ...], str]], *, would: bool) -> None:
+        """Write down, once for each job, that it is or would be kept off nodes."""
+        new = [one for one in told if one[0] not in self._said]
+        self._said.update(job for job, _, _ in new)
+        self._write(
+            [JobSeen(job=job, nodes=",".join(nodes), said=said, would=would) for job, nodes, said in new]
+        )
+
+    def _write(self, records: Sequence[Record]) -> None:
+        if records:
+            self._journal.append_many([(record.kind, record) for record in records], self._clock())
+            for record in records:
+                if isinstance(record, Changing):
+                    self._pending.add((record.change.node, record.change.what))
+                elif isinstance(record, Released):
+                    self._pending.discard((record.node, record.what))
+                    if self._refused.pop((record.node, record.what), None) is not None:
+                        continue  # it was never made: the line of its refusal is in the log
+                self.figures.take(record)
+                LOG.info("%s", describe(record))
+
+    def _failed(self, what: str, error: WheslError, command: Command | None = None) -> None:
+        said = visible(error.message)
+        if command is not None and not undoes(command):
+            self._refused[command.node, what_of(command)] = said
+        if not self._trouble:
+            self._trouble = f"could not {what}: {said}"
+        LOG.warning("could not %s: %s", what, said)
+        self.figures.take(Failed(command=what, said=said))
+
+    def _report(self, made: risk_table.Table | None, seen: Machine | None) -> None:
+        at_risk = 0
+        if made is not None:
+            at = made.horizon(self._settings.within)
+            at_risk = sum(row.probability[at] >= made.thresholds[at] for row in made.nodes)
+        status = Status(
+            pid=os.getpid(),
+            time=self._clock(),
+            active=self._settings.active,
+            period=self._period,
+            source=made.source if made is not None else "",
+            problem=self._problem,
+            cluster=self._name,
+            nodes=len(seen.nodes) if seen is not None else 0,
+            at_risk=at_risk,
+            held=tuple(
+                (one.node, one.what.value, one.after)
+                for key, one in self._state.held.items()
+                if key not in self._refused
+            ),
+            refused=tuple((node, what.value, why) for (node, what), why in self._refused.items()),
+            would=tuple((one.node, one.what.value, one.after) for one in self._state.would.values()),
+            figures=self.figures.totals(),
+            leaving=self._state.leaving,
+        )
+        self.figures.show(status)
+        with contextlib.suppress(OSError):  # the next look writes it again
+            risk_table.write_bytes(self._directory / STATUS, msgspec.json.encode(status), self._mode)
+
+
+def what_of(command: Command) -> What:
+    """Return what of a node a command changes."""
+    if isinstance(command, SetWeight):
+        return What.WEIGHT
+    return What.FEATURE if isinstance(command, node_changes.SetFeatures) else What.DRAIN
+
+
+def undoes(command: Command) -> bool | None:
+    """Return whether a command takes a change back; None where what became of it is seen at the next look."""
+    if isinstance(command, node_changes.Drain | node_changes.Undrain):
+        return isinstance(command, node_changes.Undrain)
+    return True if command.undo else None
+
+
+def describe(record: Record) -> str:
+    """Return a record as a line of the log."""
+    match record:
+        case Changing(change=one):
+            return f"{one.node}: {one.what.value} becomes {one.after}"
+        case Seen(node=node, what=what, failed=failed):
+            return f"{node}: {what.value} is in force" + (", the node has failed" if failed else "")
+        case Would(change=one):
+            return f"{one.node}: {one.what.value} would become {one.after}"
+        case Released(node=node, what=what, why=why):
+            return f"{node}: {what.value} is let go: {why}"
+        case WouldNot(node=node, what=what, failed=failed):
+            return f"{node}: {what.value} would be let go" + (", the node failed" if failed else "")
+        case JobSeen(job=job, nodes=nodes, would=would):
+            return f"job {job} {'would be' if would else 'is'} kept off {nodes}"
+        case JobReleased(job=job, nodes=nodes, why=why):
+            return f"job {job} is now kept off {nodes or 'no node'}: {why}"
+    return visible(str(record))
+
+
+def private(directory: Path) -> None:
+    """Make a directory for the service, or check that no other account can write into it.
+
+    Raises:
+        WheslError: others can.
+    """
+    try:
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+        status = directory.lstat()
+    except OSError as error:
+        raise WheslError(f"{directory} cannot be used: {error.strerror or error}") from None
+    if not stat.S_ISDIR(status.st_mode):
+        raise WheslError(f"{directory} is no directory", hint="--dir DIR")
+    if status.st_uid != os.geteuid():
+        # It is another account's service: to own its directory would lock that one out.
+        owner = _account(status.st_uid)
+        raise WheslError(
+            f"{directory} belongs to {owner}, whose service it is",
+            hint=f"run this as that account: runuser -u {owner} -- whesl placement ...; or --dir DIR",
+        )
+    if status.st_mode & 0o022:
+        raise WheslError(
+            f"{directory} is not a directory that this account alone can write",
+            hint=f"chmod go-w {directory}",
+        )
+
+
+def _account(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

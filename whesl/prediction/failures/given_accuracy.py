@@ -1,0 +1,190 @@
+"""Predictors of a given accuracy, made from the failures that do happen: what a prediction would be worth.
+
+They see the future by definition, so each holds the whole trace from the beginning and learns nothing later.
+Definitions: FLAW (accuracy of a prediction, AOA = Hit / (Hit + Fn + Fp)) and fault-aware scheduling for
+BlueGene/L (confidence of the balancing algorithm, accuracy of the tie-breaking one).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.model.errors import UsageError
+from whesl.prediction.failures.compiled_predictor import Compiled, blank, by_node
+from whesl.prediction.failures.predictor_base import ArrayPredictor, span
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from whesl.prediction.failures.failure_history import History
+
+
+class Given(ArrayPredictor):
+    """Predicted failures at given times.
+
+    Args:
+        name: as in tables of results.
+        nodes: how many nodes there are.
+        node: the node of each prediction.
+        time: when it is predicted to fail, in seconds.
+        probability: the probability of each, or one for all.
+        threshold: ``will_fail`` is a probability at or above it.
+
+    Raises:
+        UsageError: a node that there is not, a time that is no number, or a probability outside 0 to 1.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        nodes: int,
+        node: ArrayLike,
+        time: ArrayLike,
+        probability: ArrayLike = 1.0,
+        threshold: float = 0.5,
+    ) -> None:
+        super().__init__(name, nodes, threshold)
+        self.node, self.time, self.chance = np.broadcast_arrays(
+            np.asarray(node, dtype=np.int64),
+            np.asarray(time, dtype=np.float64),
+            np.asarray(probability, dtype=np.float64),
+        )
+        if self.node.size and not (self.node.min() >= 0 and self.node.max() < nodes):
+            raise UsageError(f"{name}: a prediction for a node that is not one of {nodes}")
+        if not np.isfinite(self.time).all():
+            raise UsageError(f"{name}: predicted times have to be finite numbers of seconds")
+        if not ((self.chance >= 0) & (self.chance <= 1)).all():
+            raise UsageError(f"{name}: probabilities have to be from 0 to 1")
+
+    def _compile(self) -> Compiled:
+        order, offsets = by_node(self.nodes, self.node, self.time)
+        return blank(self.nodes, self.threshold)._replace(
+            event_offsets=offsets, events=self.time[order], event_probability=self.chance[order]
+        )
+
+    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        inside = (self.node == node) & (self.time >= start) & (self.time < start + duration)
+        if not inside.any():
+            return f"no failure of node {node} is predicted for the next {span(duration)}"
+        return f"node {node} is predicted to fail in {span(float(self.time[inside].min()) - start)}"
+
+    def observe(self, failures: History) -> Given:
+        """Return itself: the predictions are made of the whole trace already."""
+        return self
+
+
+def none(nodes: int) -> Given:
+    """Return the predictor that never expects a failure.
+
+    Args:
+        nodes: how many nodes there are.
+    """
+    return Given("none", nodes, np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+def exact(truth: History) -> Given:
+    """Return the predictor that knows each failure's start.
+
+    Args:
+        truth: the whole trace.
+    """
+    return Given("exact", truth.nodes, truth.node, truth.start)
+
+
+def confidence(truth: History, level: float) -> Given:
+    """Return the balancing algorithm's predictor: probability ``level`` where a failure comes, else 0.
+
+    Args:
+        truth: the whole trace.
+        level: the document's ``a``, from 0 to 1.
+
+    Raises:
+        UsageError: a level outside 0 to 1.
+    """
+    _fraction("confidence", level)
+    return Given(f"confidence({level:g})", truth.nodes, truth.node, truth.start, level, level or 0.5)
+
+
+def tie_breaking(truth: History, level: float, seed: int) -> Given:
+    """Return the tie-breaking algorithm's predictor: each failure is predicted or not, and none besides.
+
+    One draw for each failure, so that all questions about it get the same answer; what is predicted at one
+    level is also predicted at each higher one with the same seed.
+
+    Args:
+        truth: the whole trace.
+        level: the document's ``a``, the share of failures that are predicted, from 0 to 1.
+        seed: of the draws.
+
+    Raises:
+        UsageError: a level outside 0 to 1.
+    """
+    _fraction("accuracy", level)
+    said = np.random.default_rng(seed).random(len(truth)) < level
+    name = f"tie-breaking({level:g}, seed {seed})"
+    return Given(name, truth.nodes, truth.node[said], truth.start[said])
+
+
+def counts(failures: int, aoa: float, mix: float) -> tuple[int, int, int]:
+    """Return hits, false negatives and false positives of predictions of a given accuracy.
+
+    With F failures, accuracy A and mix m = Fp / (Fp + Fn): ``H = F A / (A + (1 - m)(1 - A))``,
+    ``Fn = F - H``, ``Fp = m F (1 - A) / (A + (1 - m)(1 - A))``, rounded.
+
+    Args:
+        failures: how many failures there are.
+        aoa: A, from 0 to 1.
+        mix: m, from 0 (only false negatives) to 1 (only false positives).
+
+    Raises:
+        UsageError: a fraction outside 0 to 1, or accuracy 0 with mix 1, which no number of predictions has.
+    """
+    _fraction("AOA", aoa)
+    _fraction("mix", mix)
+    parts = aoa + (1.0 - mix) * (1.0 - aoa)
+    if parts == 0.0:
+        raise UsageError(
+            "AOA 0 with mix 1: with every failure predicted the accuracy is above 0",
+            hint="take a mix below 1, or an AOA above 0",
+        )
+    hits = round(failures * aoa / parts)
+    return hits, failures - hits, round(mix * failures * (1.0 - aoa) / parts)
+
+
+def of_accuracy(truth: History, aoa: float, mix: float, seed: int) -> Given:
+    """Return predictions of a given AOA and mix: hits anywhere in down times, others anywhere in up times.
+
+    Args:
+        truth: the whole trace.
+        aoa: the accuracy, from 0 to 1; the number of failures rounds it.
+        mix: false positives' share of all wrong predictions, from 0 to 1.
+        seed: of the draws.
+
+    Raises:
+        UsageError: as ``counts``, or false positives where no node is ever up.
+    """
+    hits, _, wrong = counts(len(truth), aoa, mix)
+    generator = np.random.default_rng(seed)
+    chosen = np.sort(generator.permutation(len(truth))[:hits])
+    finish = np.minimum(truth.end, max(truth.finish, truth.begin))
+    length = np.maximum(finish - truth.start, 0.0)
+    hit_time = truth.start[chosen] + generator.random(hits) * length[chosen]
+    up = truth.lifetimes()
+    lengths = up.end - up.begin
+    if wrong and not len(lengths):
+        raise UsageError("no node of the trace is ever up: there is no place for a false positive")
+    cumulated = np.cumsum(lengths)
+    at = generator.random(wrong) * (cumulated[-1] if len(cumulated) else 0.0)
+    place = np.searchsorted(cumulated, at, side="right")
+    false_time = up.begin[place] + (at - (cumulated[place] - lengths[place]))
+    name = f"AOA({aoa:g}, mix {mix:g}, seed {seed})"
+    node = np.concatenate([truth.node[chosen], up.node[place]])
+    return Given(name, truth.nodes, node, np.concatenate([hit_time, false_time]))
+
+
+def _fraction(what: str, value: float) -> None:
+    if not (0.0 <= value <= 1.0) or math.isnan(value):
+        raise UsageError(f"{what} {value} is not from 0 to 1")

@@ -1,0 +1,208 @@
+"""Periodic failures: their period from the gaps between events, and the events that keep to it.
+
+Source: Ma and Hellerstein, Mining Partially Periodic Event Patterns with Unknown Periods, ICDE 2001, which
+the filtered failure prediction model uses. A period is one when more gaps between successive events are
+within ``tolerance`` of it than chance explains: ``C > sqrt(chi2 N p (1 - p)) + N p`` with
+``p = 2 tolerance rate exp(-rate period)`` and N gaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.model.errors import UsageError
+from whesl.prediction.numba_jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+CHI2 = 3.84  # 95 % confidence with one degree of freedom
+_LEAST = 5  # gaps below which the chi-squared approximation says nothing
+_TRIED = 8  # of the most significant periods of what is left
+_SKIPS = 3  # a cycle goes on when up to two of its events are missing
+
+
+class Period(NamedTuple):
+    """A period that chance does not explain.
+
+    Attributes:
+        period: the mean of its gaps, in seconds.
+        gaps: how many are within the tolerance of it.
+        needed: how many chance explains at the most, at the confidence that was asked for.
+    """
+
+    period: float
+    gaps: int
+    needed: float
+
+
+class Cycle(NamedTuple):
+    """Events that keep to a period.
+
+    Attributes:
+        period: in seconds.
+        first: the time of the first, in seconds.
+        events: their indices, ascending.
+        share: how many of the times that the period tells between the first and the last had one.
+    """
+
+    period: float
+    first: float
+    events: NDArray[np.int64]
+    share: float
+
+
+def detect(times: Floats, tolerance: float, chi2: float = CHI2) -> list[Period]:
+    """Return the periods of a sequence of events, the most significant first, in time linear in the events.
+
+    Args:
+        times: of the events, in seconds, ascending.
+        tolerance: how far a gap may be from its period, in seconds.
+        chi2: the threshold of the chi-squared test with one degree of freedom.
+
+    Raises:
+        UsageError: a tolerance that is not above 0, or a negative threshold.
+    """
+    if not tolerance > 0 or not chi2 >= 0:
+        raise UsageError(f"tolerance {tolerance} s and chi-squared {chi2}: both have to be above 0")
+    gaps = np.diff(times)
+    span = float(times[-1] - times[0]) if len(times) else 0.0
+    if len(gaps) < _LEAST or span <= 0:
+        return []
+    # All gaps within the tolerance of a multiple of it are in the two bins beside that multiple.
+    bins = np.floor(gaps / tolerance)
+    filled = Counter(bins.tolist())
+    pairs: dict[float, int] = {}
+    for bin_, count in filled.items():
+        pairs[bin_] = count + filled.get(bin_ + 1, 0)
+        pairs.setdefault(bin_ - 1, filled.get(bin_ - 1, 0) + count)
+    found = []
+    for bin_, count in pairs.items():
+        highest = pairs.get(bin_ - 1, 0) < count >= pairs.get(bin_ + 1, 0)
+        period = (bin_ + 1) * tolerance
+        if not highest or count < _LEAST or period < 2 * tolerance:
+            continue
+        needed = by_chance(len(gaps), span, period, tolerance, chi2)
+        if count > needed:
+            mine = gaps[(bins == bin_) | (bins == bin_ + 1)]
+            found.append(Period(float(mine.mean()), count, needed))
+    return sorted(found, key=lambda one: one.needed - one.gaps)
+
+
+def by_chance(gaps: int, span: float, period: float, tolerance: float, chi2: float = CHI2) -> float:
+    """Return how many gaps of a Poisson process are near a period, at the most: the test's threshold.
+
+    Args:
+        gaps: N, how many there are.
+        span: T, from the first event to the last, in seconds.
+        period: in seconds.
+        tolerance: in seconds.
+        chi2: the threshold of the test.
+    """
+    rate = gaps / span
+    chance = min(1.0, 2.0 * tolerance * rate * math.exp(-rate * period))
+    return math.sqrt(chi2 * gaps * chance * (1.0 - chance)) + gaps * chance
+
+
+def cycles(
+    times: Floats, tolerance: float, chi2: float = CHI2, share: float = 0.5, most: int = 3
+) -> list[Cycle]:
+    """Return the cycles of a sequence of events: periods with the events that keep to them.
+
+    The test alone finds periods in random failures too, since it is made for each of many lengths. So a
+    period counts only when at least a share of the times that it tells had an event, and when a sequence of
+    so many events of a Poisson process, from any of them on with any period, is less likely than 1 in 1,000.
+
+    Args:
+        times: of the events, in seconds, ascending.
+        tolerance: how far an event may be from its time, in seconds.
+        chi2: the threshold of the chi-squared test.
+        share: from 0 to 1.
+        most: how many cycles there are at the most; an event belongs to one of them.
+    """
+    left = np.arange(len(times))
+    found: list[Cycle] = []
+    while len(found) < most:
+        mine = times[left]
+        for one in detect(mine, tolerance, chi2)[:_TRIED]:
+            chain = _chain(mine, one.period, tolerance)
+            length = float(mine[chain[-1]] - mine[chain[0]])
+            told = max(round(length / one.period), 1)
+            kept = (len(chain) - 1) / told
+            if kept >= share and not _likely(len(chain), mine, tolerance):
+                found.append(Cycle(length / told, float(mine[chain[0]]), left[chain], kept))
+                left = np.delete(left, chain)
+                break
+        else:
+            return found
+    return found
+
+
+def _likely(length: int, times: Floats, tolerance: float) -> bool:
+    """Return whether a Poisson process of that rate has such a sequence with one in a thousand or more."""
+    span = float(times[-1] - times[0])
+    step = min(1.0, _SKIPS * 2.0 * tolerance * len(times) / span)
+    tries = len(times) * span / tolerance / 2.0
+    return (length - 1) * math.log(step) + math.log(tries) > math.log(1e-3)
+
+
+def followers(times: Floats, cycle: Cycle, tolerance: float) -> NDArray[np.int64]:
+    """Return which events keep to a cycle from its first on; each is told by earlier ones alone.
+
+    Args:
+        times: of the events, in seconds, ascending; more than those that the cycle was found in.
+        cycle: the cycle.
+        tolerance: how far an event may be from its time, in seconds.
+    """
+    return np.asarray(_followers(times, cycle.period, cycle.first, tolerance))
+
+
+@jit
+def _followers(times: Floats, period: float, first: float, tolerance: float) -> NDArray[np.int64]:
+    kept = np.zeros(len(times), dtype=np.int64)
+    count = 0
+    phase = -1.0
+    for index in range(len(times)):
+        if times[index] < first:
+            continue
+        if count > 0:
+            rounds = np.floor((times[index] - phase) / period + 0.5)
+            if rounds < 1 or abs(times[index] - phase - rounds * period) > tolerance:
+                continue
+        phase = times[index]
+        kept[count] = index
+        count += 1
+    return kept[:count]
+
+
+@jit
+def _chain(times: Floats, period: float, tolerance: float) -> NDArray[np.int64]:
+    """Return the longest sequence of events, each one, two or three periods after the one before it."""
+    length = np.ones(len(times), dtype=np.int64)
+    before = np.full(len(times), -1, dtype=np.int64)
+    low = np.zeros(_SKIPS, dtype=np.int64)
+    best = 0
+    for index in range(len(times)):
+        for skip in range(_SKIPS):
+            away = (skip + 1) * period
+            while times[low[skip]] < times[index] - away - tolerance:
+                low[skip] += 1
+            other = low[skip]
+            while times[other] <= times[index] - away + tolerance and other < index:
+                if length[other] + 1 > length[index]:
+                    length[index] = length[other] + 1
+                    before[index] = other
+                other += 1
+        if length[index] > length[best]:
+            best = index
+    chain = np.zeros(length[best], dtype=np.int64)
+    for place in range(len(chain) - 1, -1, -1):
+        chain[place] = best
+        best = before[best]
+    return chain

@@ -1,0 +1,237 @@
+"""Signs of a failure that is to come: each makes a node's hazard so many times larger for a while.
+
+A sign is of a kind: a log chain, a memory error, another's report of a bad node. How much a kind says is
+    learned from
+what followed it: ``(weight + failures seen) / (weight + failures expected)`` within the window after each
+    sign, where the expected ones are those of the predictor below. So a kind that means nothing, or that
+    somebody makes up, has the factor 1 and changes nothing. (A gamma prior on a Poisson rate, as a node's
+    frailty in ``whesl.prediction.failures.survival``.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from whesl.model.errors import UsageError
+from whesl.prediction.failures.compiled_predictor import Compiled, by_node, rank
+from whesl.prediction.failures.predictor_base import ArrayPredictor, span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.port import Floats, Nodes
+
+WEIGHT = 2.0  # failures that the prior weighs: two without any expected give a factor of two
+WINDOW = 86400.0
+_LARGEST = 1000.0  # no kind says more
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Signs:
+    """What was seen of nodes.
+
+    Attributes:
+        node: the node of each, shape (signs,).
+        time: when it was seen, in seconds, ascending, shape (signs,).
+        kind: an index into ``kinds``, shape (signs,).
+        kinds: names of kinds.
+        details: who saw what, for evidence; as long as ``node``.
+    """
+
+    node: NDArray[np.int64]
+    time: NDArray[np.float64]
+    kind: NDArray[np.int64]
+    kinds: tuple[str, ...] = ()
+    details: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.time)
+
+
+class Sign(NamedTuple):
+    """One sign: the node's index, when, of which kind, and who saw what."""
+
+    node: int
+    time: float
+    kind: str
+    detail: str = ""
+
+
+def signs(rows: Iterable[Sign]) -> Signs:
+    """Return signs in order of time.
+
+    Args:
+        rows: in any order.
+    """
+    ordered = sorted(rows, key=lambda one: one.time)
+    kinds = tuple(sorted({one.kind for one in ordered}))
+    codes = {name: code for code, name in enumerate(kinds)}
+    return Signs(
+        np.array([one.node for one in ordered], dtype=np.int64),
+        np.array([one.time for one in ordered], dtype=np.float64),
+        np.array([codes[one.kind] for one in ordered], dtype=np.int64),
+        kinds,
+        tuple(one.detail for one in ordered),
+    )
+
+
+class Signed(ArrayPredictor):
+    """A predictor whose hazard is larger after signs; of several that hold, the largest factor counts.
+
+    A sign holds until its window is over or the node has failed, which was what it told of.
+
+    Args:
+        base: the predictor without signs.
+        seen: the signs.
+        factor: of each kind, 1 or more, shape (kinds,).
+        window: how long a sign holds, in seconds.
+        threshold: ``will_fail`` is a probability at or above it.
+    """
+
+    def __init__(
+        self, base: ArrayPredictor, seen: Signs, factor: Floats, window: float, threshold: float
+    ) -> None:
+        super().__init__(f"{base.name}+signs", base.nodes, threshold)
+        if len(factor) != len(seen.kinds) or (len(factor) and not (factor >= 1.0).all()) or not window > 0:
+            raise UsageError("signs: each kind has a factor of 1 or more, and the window is above 0")
+        self.base = base
+        self.seen = seen
+        self.factor = factor
+        self.window = window
+        # Where a kind says nothing its signs need not be looked at.
+        useful = factor[seen.kind] > 1.0 if len(seen) else np.zeros(0, dtype=np.bool_)
+        self._rows = np.flatnonzero(useful)
+        order, self._offsets = by_node(self.nodes, seen.node[self._rows], seen.time[self._rows])
+        self._rows = self._rows[order]
+        self._times = seen.time[self._rows]
+        self._ends = np.minimum(self._times + window, self._next_failures())
+
+    @property
+    def history(self) -> History:
+        """The failures that the base counts from."""
+        found: History = self.base.history  # type: ignore[attr-defined]  # all that are fitted have one
+        return found
+
+    def _next_failures(self) -> Floats:
+        """Return when the node of each sign failed next; ``inf`` where it has not."""
+        history, node = self.history, self.seen.node[self._rows]
+        order, offsets = by_node(self.nodes, history.node, history.start)
+        starts = np.append(history.start[order], np.inf)
+        place = rank(offsets, history.start[order], node, self._times, inclusive=True)
+        return np.where(place < offsets[node + 1], starts[place], np.inf)
+
+    def holding(self, node: Nodes, known: Floats) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the factor of each node at a time, and the sign that it is from; -1 for none.
+
+        Args:
+            node: indices, shape (questions,).
+            known: in seconds, shape (questions,).
+        """
+        row_of = np.asarray(node, dtype=np.int64)
+        factor, which = np.ones(len(row_of)), np.full(len(row_of), -1, dtype=np.int64)
+        if not len(self._times):
+            return factor, which
+        last = rank(self._offsets, self._times, row_of, known, inclusive=True)
+        # The ends of a node's signs ascend as their times do.
+        first = rank(self._offsets, self._ends, row_of, known, inclusive=True)
+        while (inside := first < last).any():
+            row = self._rows[np.where(inside, first, 0)]
+            value = np.where(inside, self.factor[self.seen.kind[row]], 1.0)
+            which = np.where(value > factor, row, which)
+            factor = np.maximum(factor, value)
+            first = first + 1
+        return factor, which
+
+    def probability(
+        self, node: Nodes, start: Floats, duration: Floats, known: Floats | None = None
+    ) -> Floats:
+        """Return the probability that a node fails in [start, start + duration); see the port."""
+        node, start, duration, known = self.checked(node, start, duration, known)
+        plain = self.base.probability(node, start, duration, known)
+        factor, _ = self.holding(node.ravel(), np.minimum(known, start).ravel())
+        return np.asarray(1.0 - (1.0 - plain) ** factor.reshape(plain.shape))
+
+    def _compile(self) -> Compiled:
+        """Anchors of the base, and one more where a sign begins or ends."""
+        base = self.base.compiled()
+        owner = self.seen.node[self._rows]
+        node = np.repeat(np.arange(self.nodes), np.diff(base.anchor_offsets))
+        time = np.concatenate([base.anchors, self._times, self._ends])
+        node = np.concatenate([node, owner, owner])
+        order, offsets = by_node(self.nodes, node, time)
+        node, time = node[order], time[order]
+        index = rank(base.anchor_offsets, base.anchors, node, time, inclusive=True) - 1
+        index = np.maximum(index, base.anchor_offsets[node])
+        factor, _ = self.holding(node, time)
+        return base._replace(
+            threshold=self.threshold,
+            anchor_offsets=offsets,
+            anchors=time,
+            age=base.age[index] + np.maximum(time - base.anchors[index], 0.0),
+            curve=base.curve[index],
+            scale=base.scale[index] * factor,
+        )
+
+    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        plain = self.base.explain(node, start, duration, known).evidence
+        factor, which = self.holding(np.array([node]), np.array([known]))
+        if which[0] < 0:
+            return plain
+        row = int(which[0])
+        kind, detail = self.seen.kinds[self.seen.kind[row]], self.seen.details[row]
+        ago = span(max(known - float(self.seen.time[row]), 0.0))
+        told = f" ({detail})" if detail else ""
+        return f"{kind} {ago} before{told}, {factor[0]:.1f} times the usual hazard; without it: {plain}"
+
+    def observe(self, failures: History) -> Signed:
+        """Return the same predictor with a longer history; see the port."""
+        return Signed(self.base.observe(failures), self.seen, self.factor, self.window, self.threshold)
+
+
+def fit(base: ArrayPredictor, history: History, seen: Signs, *, window: float = WINDOW) -> Signed:
+    """Learn what each kind of sign says.
+
+    Args:
+        base: fitted to the history; what it expects is compared with what came.
+        history: the failures; signs after its end are not used.
+        seen: the signs.
+        window: how long a sign holds, in seconds.
+    """
+    factor = np.ones(len(seen.kinds))
+    for kind in range(len(seen.kinds)):
+        mine = (seen.kind == kind) & (seen.time + window <= history.finish) & (seen.time >= history.begin)
+        node, begin = _apart(seen.node[mine], seen.time[mine], window)
+        if not len(node):
+            continue
+        chance = base.probability(node, begin, np.asarray(window), begin)
+        expected = float(-np.log1p(-np.minimum(chance, 1.0 - 1e-9)).sum())
+        came = float(_failed(history, node, begin, window).sum())
+        factor[kind] = min(max(1.0, (WEIGHT + came) / (WEIGHT + expected)), _LARGEST)
+    return Signed(base, seen, factor, window, base.threshold)
+
+
+def _apart(
+    node: NDArray[np.int64], time: Floats, window: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return signs of a node of which none is within the window of the one before."""
+    kept: list[tuple[int, float]] = []
+    last: dict[int, float] = {}
+    for one, when in zip(node.tolist(), time.tolist(), strict=True):
+        if when >= last.get(one, -np.inf) + window:
+            last[one] = when
+            kept.append((one, when))
+    return np.array([one for one, _ in kept], dtype=np.int64), np.array([when for _, when in kept])
+
+
+def _failed(history: History, node: NDArray[np.int64], begin: Floats, window: float) -> NDArray[np.bool_]:
+    from whesl.prediction.failures.measures import failed_within
+
+    # A failure at the very time of its sign was not told of before.
+    return failed_within(history, node, np.nextafter(begin, np.inf), np.asarray(window))

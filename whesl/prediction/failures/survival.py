@@ -1,0 +1,273 @@
+"""Survival: the probability that a node fails, from how long it has been up.
+
+A distribution of the time to failure (``whesl.prediction.failures.laws``) is fitted to a history, with times
+that were not seen to end; of several the one is taken that, fitted to the first four fifths of the failures,
+is the likeliest on the last. An answer is conditional on the node's uptime: ``1 - S(age + duration) /
+S(age)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from whesl.model.errors import UsageError
+from whesl.prediction.failures import laws
+from whesl.prediction.failures.compiled_predictor import Compiled, blank, by_node
+from whesl.prediction.failures.laws import AGES, Law
+from whesl.prediction.failures.predictor_base import ArrayPredictor, span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from whesl.prediction.failures.failure_history import History
+    from whesl.prediction.failures.port import Floats
+
+By = Literal["machine", "kind", "node"]
+_LEAST = 5  # failures of a node, or a type, below which the whole machine's distribution is taken
+_CURVE = 40  # failures below which a class has a Weibull instead of a Kaplan-Meier curve of its own
+_FEWEST = 2  # different times to failure below which no distribution can be fitted
+_LOOK = 30 * 86400.0  # a node's frailty is looked at again after so long without a failure
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fitted:
+    """What was fitted.
+
+    Attributes:
+        laws: distributions.
+        law: the index of each node's, shape (nodes,).
+        frailty: how many failures the prior of a node's own rate weighs; ``inf`` where nodes are alike.
+        held_out: log-likelihood for each failure that was held out, by distribution; empty without a choice.
+    """
+
+    laws: tuple[Law, ...]
+    law: NDArray[np.int64]
+    frailty: float
+    held_out: dict[str, float]
+
+
+class Survival(ArrayPredictor):
+    """A fitted survival model over a history.
+
+    Args:
+        name: as in tables of results.
+        fitted: see ``fit``.
+        history: the failures that ages are counted from.
+        threshold: ``will_fail`` is a probability at or above it.
+    """
+
+    def __init__(self, name: str, fitted: Fitted, history: History, threshold: float = 0.5) -> None:
+        super().__init__(name, history.nodes, threshold)
+        if len(fitted.law) != history.nodes:
+            raise UsageError(f"{name} was fitted to {len(fitted.law)} nodes; the history has {history.nodes}")
+        self.fitted = fitted
+        self.history = history
+
+    def _compile(self) -> Compiled:
+        hazard = np.stack([law.cumulative(AGES) for law in self.fitted.laws])
+        anchors = _anchors(self.history)
+        if np.isfinite(self.fitted.frailty):
+            anchors = _with_looks(self.history, anchors)
+        node, time, age, failures = anchors
+        order, offsets = by_node(self.nodes, node, time)
+        node, time, age, failures = node[order], time[order], age[order], failures[order]
+        curve = self.fitted.law[node]
+        scale = np.ones(len(node))
+        if np.isfinite(self.fitted.frailty):
+            scale = _frailty(self.fitted, hazard, offsets, node, time, age, failures)
+        return blank(self.nodes, self.threshold)._replace(
+            ages=AGES, hazard=hazard, anchor_offsets=offsets, anchors=time, age=age, curve=curve, scale=scale
+        )
+
+    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        law = self.fitted.laws[self.fitted.law[node]]
+        mine = self.history.node == node
+        past = self.history.start[mine & (self.history.start <= known)]
+        back = self.history.end[mine & (self.history.end <= known)]
+        since = max([*past.tolist()[-1:], *back.tolist()[-1:], float(self.history.service()[0][node])])
+        times = "once" if len(past) == 1 else f"{len(past)} times"
+        return (
+            f"{self.history.called(node)} has been up for {span(max(start - since, 0.0))} and has failed "
+            f"{times}; under the {_described(law)} a node of that age fails within "
+            f"{span(duration)} with probability {value:.2g}"
+        )
+
+    def observe(self, failures: History) -> Survival:
+        """Return the same predictor with a longer history; see the port."""
+        return Survival(self.name, self.fitted, failures, self.threshold)
+
+
+def fit(
+    history: History,
+    among: Sequence[str] = tuple(laws.LAWS),
+    *,
+    by: By = "machine",
+    frailty: bool = False,
+    threshold: float = 0.5,
+) -> Survival:
+    """Fit a survival model to a history.
+
+    With less than two failures it is exponential, at half a failure more than were seen.
+
+    Args:
+        history: what is known.
+        among: distributions; of several, the one with the highest held-out likelihood is taken.
+        by: one distribution for the machine, for each type of node, or for each node with five failures
+            (below 40 a Weibull where the machine has a Kaplan-Meier curve).
+        frailty: whether each node has its own rate: a gamma prior with the weight that makes the numbers of
+            failures likeliest, updated by each node's failures and uptime.
+        threshold: ``will_fail`` is a probability at or above it.
+
+    Raises:
+        UsageError: an unknown distribution, or a history in which no node was ever up.
+    """
+    lives = history.lifetimes()
+    name, held_out = _choose(history, among) if len(among) > 1 else (among[0], {})
+    duration = lives.end - lives.begin
+    if len(np.unique(duration[lives.failed])) >= _FEWEST:
+        whole = laws.fit(name, duration, lives.failed)
+    elif duration.sum() > 0:
+        name = "exponential"
+        whole = Law(name, (float(duration.sum() / (lives.failed.sum() + 0.5)),))
+    else:
+        raise UsageError("no node of the history was ever up: there is nothing to fit to")
+    found, law = [whole], np.zeros(history.nodes, dtype=np.int64)
+    if by != "machine":
+        kind = history.kind if by == "kind" else np.arange(history.nodes, dtype=np.int32)
+        if len(kind) != history.nodes:
+            raise UsageError("the history tells no types of nodes", hint="fit by machine or by node")
+        found += _by_class(name, kind, lives.node, duration, lives.failed, law)
+    weight = float("inf")
+    if frailty:
+        expected = np.zeros(history.nodes)
+        for number, one in enumerate(found):
+            mine = law[lives.node] == number
+            expected += np.bincount(lives.node[mine], one.cumulative(duration[mine]), history.nodes)
+        weight = _weight(np.bincount(lives.node[lives.failed], minlength=history.nodes), expected)
+    title = f"{'frailty' if frailty else 'survival'}({name}{'' if by == 'machine' else f' by {by}'})"
+    return Survival(title, Fitted(tuple(found), law, weight, held_out), history, threshold)
+
+
+def _choose(history: History, among: Sequence[str]) -> tuple[str, dict[str, float]]:
+    """Return the distribution that is likeliest on the last fifth of the failures, and all likelihoods."""
+    split = float(np.quantile(history.start, 0.8)) if len(history) else history.begin
+    past, lives = history.until(split).lifetimes(), history.lifetimes()
+    after = lives.end > split
+    leave = (lives.end - lives.begin)[after]
+    entry = np.maximum(split - lives.begin[after], 0.0)
+    failed = lives.failed[after]
+    held_out: dict[str, float] = {}
+    if len(np.unique((past.end - past.begin)[past.failed])) < _FEWEST:
+        return among[0], held_out
+    for name in among:
+        law = laws.fit(name, past.end - past.begin, past.failed)
+        held_out[name] = laws.likelihood(law, entry, leave, failed) / max(int(failed.sum()), 1)
+    return max(held_out, key=held_out.__getitem__), held_out
+
+
+def _by_class(
+    name: str,
+    kind: NDArray[np.int32],
+    node: NDArray[np.int32],
+    duration: Floats,
+    failed: NDArray[np.bool_],
+    law: NDArray[np.int64],
+) -> list[Law]:
+    """Return a distribution for each class with enough failures, and write its index for its nodes."""
+    found: list[Law] = []
+    order = np.argsort(kind[node], kind="stable")
+    bounds = np.searchsorted(kind[node][order], np.arange(int(kind.max(initial=-1)) + 2))
+    for number, (first, last) in enumerate(pairwise(bounds)):
+        mine = order[first:last]
+        seen = len(np.unique(duration[mine][failed[mine]]))
+        if seen >= _LEAST:
+            own = "weibull" if name == "kaplan-meier" and seen < _CURVE else name
+            found.append(laws.fit(own, duration[mine], failed[mine]))
+            law[kind == number] = len(found)
+    return found
+
+
+def _weight(failures: NDArray[np.int64], expected: Floats) -> float:
+    """Return the gamma prior's weight that makes the numbers of failures likeliest (negative binomial)."""
+    from scipy.special import gammaln
+
+    weights = np.geomspace(0.05, 200.0, 60)[:, None]
+    likely = (
+        gammaln(failures + weights)
+        - gammaln(weights)
+        + weights * np.log(weights)
+        - (failures + weights) * np.log(weights + expected)
+    ).sum(axis=1)
+    return float(weights[int(np.argmax(likely)), 0])
+
+
+_Anchors = tuple["NDArray[np.int64]", "Floats", "Floats", "NDArray[np.int64]"]
+
+
+def _anchors(history: History) -> _Anchors:
+    """Return node, time, age and whether it is a failure, of each time from which an age counts."""
+    entry, _ = history.service()
+    back = np.isfinite(history.end)
+    node = np.concatenate([np.arange(history.nodes), history.node, history.node[back]]).astype(np.int64)
+    time = np.concatenate([entry, history.start, history.end[back]])
+    failure = np.zeros(len(node), dtype=np.int64)
+    failure[history.nodes : history.nodes + len(history)] = 1
+    return node, time, np.zeros(len(node)), failure
+
+
+def _with_looks(history: History, anchors: _Anchors) -> _Anchors:
+    """Add an anchor for each month that a node was up without a failure."""
+    lives = history.lifetimes()
+    looks = np.floor((lives.end - lives.begin) / _LOOK).astype(np.int64)
+    of = np.repeat(np.arange(len(looks)), looks)
+    age = (np.arange(len(of)) - np.repeat(np.cumsum(looks) - looks, looks) + 1) * _LOOK
+    node, time, ages, failure = anchors
+    return (
+        np.concatenate([node, lives.node[of].astype(np.int64)]),
+        np.concatenate([time, lives.begin[of] + age]),
+        np.concatenate([ages, age]),
+        np.concatenate([failure, np.zeros(len(of), dtype=np.int64)]),
+    )
+
+
+def _frailty(
+    fitted: Fitted,
+    hazard: Floats,
+    offsets: NDArray[np.int64],
+    node: NDArray[np.int64],
+    time: Floats,
+    age: Floats,
+    failures: NDArray[np.int64],
+) -> Floats:
+    """Return each anchor's factor: (weight + failures so far) / (weight + expected so far)."""
+    curve = fitted.law[node]
+    passed = np.append(np.diff(time), 0.0)
+    more = np.zeros(len(node))
+    for number in np.unique(curve):
+        mine = curve == number
+        end = np.interp(age[mine] + passed[mine], AGES, hazard[number])
+        more[mine] = end - np.interp(age[mine], AGES, hazard[number])
+    more[offsets[1:] - 1] = 0.0
+    more[failures > 0] = 0.0  # the node is down from this anchor to the next
+    # What was expected between an anchor and the next counts from the next on; running sums within each node.
+    expected = np.concatenate([[0.0], np.cumsum(more)[:-1]])
+    seen = np.cumsum(failures)
+    expected = expected - expected[offsets[node]]
+    seen = seen - (seen - failures)[offsets[node]]
+    return np.asarray((fitted.frailty + seen) / (fitted.frailty + expected))
+
+
+def _described(law: Law) -> str:
+    if law.name == "weibull":
+        return f"Weibull distribution of shape {law.parameters[0]:.3g} and scale {span(law.parameters[1])}"
+    if law.name == "exponential":
+        return f"exponential distribution of mean {span(law.parameters[0])}"
+    if law.name == "log-normal":
+        return f"log-normal distribution of median {span(float(np.exp(law.parameters[0])))}"
+    return "Kaplan-Meier curve"

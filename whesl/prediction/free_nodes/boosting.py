@@ -1,0 +1,73 @@
+"""Boosted trees over rows of features, fitted by XGBoost and kept as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whesl.prediction import tree_scoring
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.prediction.free_nodes.job_history import Floats
+    from whesl.prediction.tree_scoring import Trees
+
+QUANTILE = {
+    "max_depth": 4,
+    "min_child_weight": 60,
+    "colsample_bytree": 0.3,
+    "eta": 0.08,
+    "subsample": 0.7,
+    "reg_lambda": 5.0,
+    "max_bin": 64,
+    "objective": "reg:quantileerror",
+}
+ROUNDS = 120
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Boosted:
+    """A fitted model.
+
+    Attributes:
+        trees: their sum is added to ``center``.
+        center: what no tree says, in the label's unit.
+    """
+
+    trees: Trees
+    center: float
+
+    def score(self, rows: NDArray[np.float32]) -> Floats:
+        """Return what is expected of each row, shape (rows,)."""
+        return self.center + tree_scoring.score(self.trees, rows)
+
+
+def fit(
+    rows: NDArray[np.float32],
+    label: Floats,
+    *,
+    settings: dict[str, Any],
+    rounds: int,
+    seed: int,
+    threads: int = 1,
+) -> Boosted:
+    """Fit trees.
+
+    Args:
+        rows: features, shape (rows, features).
+        label: what they are to say, shape (rows,).
+        settings: of XGBoost.
+        rounds: how many trees.
+        seed: of the rows and columns that each tree sees.
+        threads: processors; more than are idle make it slower by far.
+    """
+    import xgboost
+
+    center = float(np.quantile(label, settings.get("quantile_alpha", 0.5)))
+    data = xgboost.DMatrix(rows, label=label - center)
+    given = {"tree_method": "hist", "base_score": 0.0, **settings, "seed": seed, "nthread": threads}
+    booster = xgboost.train(given, data, rounds)
+    return Boosted(tree_scoring.of_booster(booster), center)

@@ -1,0 +1,196 @@
+"""What there was: nodes in use, capacity, outages, and the least number of free nodes in each hour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.numba_jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.prediction.free_nodes.job_history import Floats, Jobs
+
+OUTAGE_USE = 0.05  # share of the capacity below which the machine is taken to be out
+OUTAGE_TIME = 3 * HOUR
+QUANTILE = 0.99  # of use: the capacity
+SPAN = 28 * DAY  # over which it is looked at; what is there of it at the log's begin
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Supply:
+    """Hours of a history.
+
+    Attributes:
+        begin: of the first hour, in seconds.
+        use: most nodes in use in each hour, shape (hours,).
+        now: nodes in use at the begin of each hour, shape (hours,).
+        capacity: nodes, as known at the begin of each hour, shape (hours,).
+        pools: nodes of each set of nodes, the first of which is all of them, shape (pools, hours).
+        out: hours with an outage in them, shape (hours,).
+        seen_out: whether an outage is known at the begin of each hour, shape (hours,).
+        covered: hours of which every job is known, shape (hours,).
+    """
+
+    begin: float
+    use: Floats
+    now: Floats
+    capacity: Floats
+    pools: Floats
+    out: NDArray[np.bool_]
+    seen_out: NDArray[np.bool_]
+    covered: NDArray[np.bool_]
+
+    @property
+    def least(self) -> Floats:
+        """Return the least number of free nodes in each hour; none are free in an outage."""
+        return np.asarray(np.where(self.out, 0.0, np.maximum(self.capacity - self.use, 0.0)))
+
+    @property
+    def free(self) -> Floats:
+        """Return the nodes that are free at the begin of each hour, as it is known then."""
+        return np.asarray(np.where(self.seen_out, 0.0, np.maximum(self.capacity - self.now, 0.0)))
+
+    @property
+    def times(self) -> Floats:
+        """Return the begin of each hour in seconds."""
+        return np.asarray(self.begin + HOUR * np.arange(len(self.use)), dtype=np.float64)
+
+
+def steps(history: Jobs, pool: int | None = None) -> tuple[Floats, Floats]:
+    """Return when the number of nodes in use changes, and to what; of one pool, or of all."""
+    ran = np.isfinite(history.start)
+    if pool is not None:
+        ran &= history.pool == pool
+    over = ran & np.isfinite(history.end)
+    time = np.concatenate([history.start[ran], history.end[over]])
+    change = np.concatenate([history.size[ran], -history.size[over]])
+    # Ends before starts of the same second: a node that is handed on is not used twice.
+    order = np.lexsort((change, time))
+    return time[order], np.cumsum(change[order])
+
+
+def supply(history: Jobs, capacity: float | None = None, begin: float | None = None) -> Supply:
+    """Return a history hour by hour.
+
+    Args:
+        history: jobs; what is known of the last hour counts as all of it.
+        capacity: nodes of a machine that never fails, of a replay; without it a quantile of use over the last
+            28 days, and hours without use are outages.
+        begin: of the first hour, in seconds; a full hour without it.
+    """
+    time, use = steps(history)
+    if begin is None:
+        begin = float(np.floor(history.covered.min() / HOUR) * HOUR)
+    hours = max(int(np.ceil((history.covered.max() - begin) / HOUR)), 1)
+    most, now = _hourly(time, use, begin, hours)
+    known = np.full(hours, float(capacity)) if capacity is not None else rolling_capacity(now)
+    known = np.maximum(known, 1.0)
+    pools = np.empty((int(history.pool.max()) + 1, hours))
+    pools[0] = known
+    for pool in range(1, len(pools)):
+        used = _hourly(*steps(history, pool), begin, hours)[1]
+        pools[pool] = np.maximum(rolling_capacity(used), used)
+    out, seen = np.zeros(hours, dtype=np.bool_), np.zeros(hours, dtype=np.bool_)
+    if capacity is None:
+        _outages(time, use, begin, known, OUTAGE_USE, OUTAGE_TIME, out, seen)
+    middle = begin + HOUR * np.arange(hours)
+    covered = np.zeros(hours, dtype=np.bool_)
+    for first, last in history.covered:
+        covered |= (middle >= first) & (middle + HOUR <= last + HOUR)
+    return Supply(begin, most, now, known, pools, out, seen, covered)
+
+
+def least_after(history: Jobs, time: float, capacity: float) -> Floats:
+    """Return the least number of free nodes in each of the 24 hours after a time; none are free in an outage.
+
+    Args:
+        history: jobs, of which those hours are known.
+        time: in seconds.
+        capacity: nodes.
+    """
+    moments, use = steps(history)
+    begin, hours = time - DAY, 48
+    most, _ = _hourly(moments, use, begin, hours)
+    out, seen = np.zeros(hours, dtype=np.bool_), np.zeros(hours, dtype=np.bool_)
+    _outages(moments, use, begin, np.full(hours, capacity), OUTAGE_USE, OUTAGE_TIME, out, seen)
+    return np.asarray(np.where(out, 0.0, np.maximum(capacity - most, 0.0))[24:])
+
+
+def windows(hours: Supply) -> Floats:
+    """Return the outages in covered hours, in order of time, shape (outages, 2), in seconds."""
+    out = np.concatenate([[False], hours.out & hours.covered, [False]]).astype(np.int8)
+    change = np.diff(out)
+    begin, end = np.flatnonzero(change > 0), np.flatnonzero(change < 0)
+    return np.asarray(hours.begin + HOUR * np.stack([begin, end], axis=1), dtype=np.float64)
+
+
+def rolling_capacity(now: Floats, span: float = SPAN) -> Floats:
+    """Return the capacity that is known at each hour: a quantile of use at the hours up to it.
+
+    Args:
+        now: nodes in use at each hour, shape (hours,).
+        span: how far back is looked, in seconds.
+    """
+    width = int(span / HOUR)
+    found = np.empty(len(now))
+    for hour in range(len(now)):
+        found[hour] = np.quantile(now[max(0, hour + 1 - width) : hour + 1], QUANTILE)
+    return found
+
+
+@jit
+def _hourly(time: Floats, use: Floats, begin: float, hours: int) -> tuple[Floats, Floats]:
+    most = np.zeros(hours)
+    now = np.zeros(hours)
+    at = 0
+    present = 0.0
+    for hour in range(hours):
+        first = begin + 3600.0 * hour
+        while at < len(time) and time[at] <= first:
+            present = use[at]
+            at += 1
+        now[hour] = present
+        highest = present
+        while at < len(time) and time[at] < first + 3600.0:
+            present = use[at]
+            highest = max(highest, present)
+            at += 1
+        most[hour] = highest
+    return most, now
+
+
+@jit
+def _outages(
+    time: Floats,
+    use: Floats,
+    begin: float,
+    capacity: Floats,
+    share: float,
+    least: float,
+    out: NDArray[np.bool_],
+    seen: NDArray[np.bool_],
+) -> None:
+    hours = len(capacity)
+    since = np.nan
+    finish = begin + 3600.0 * hours
+    for at in range(len(time) + 1):
+        moment = time[at] if at < len(time) else finish
+        hour = min(max(int((moment - begin) // 3600.0), 0), hours - 1)
+        low = at < len(time) and use[at] < share * capacity[hour]
+        if low and np.isnan(since):
+            since = moment
+        elif not low and not np.isnan(since):
+            if moment - since >= least:
+                first = max(int((since - begin) // 3600.0), 0)
+                last = min(int(np.ceil((moment - begin) / 3600.0)), hours)
+                for one in range(first, last):
+                    out[one] = True
+                    top = begin + 3600.0 * one
+                    if since + least <= top < moment:
+                        seen[one] = True
+            since = np.nan

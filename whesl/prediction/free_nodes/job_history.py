@@ -1,0 +1,172 @@
+"""A job history as arrays, and what is known of it at a moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.model.errors import UsageError
+from whesl.prediction.free_nodes.backfill_simulation import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+HOUR = 3600.0
+DAY = 86400.0
+_POOL_WORK = 0.002  # share of the work that makes a partition a set of nodes of its own
+UNLIMITED = 30 * DAY  # a job without a limit is planned for so long, in seconds
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Jobs:
+    """Jobs by their submission.
+
+    Attributes:
+        submit: in seconds since 1970, not descending, shape (jobs,).
+        start: in seconds; ``inf`` for one that has not started, shape (jobs,).
+        end: in seconds; ``inf`` for one that has not ended, shape (jobs,). A job that was cancelled while it
+            waited ends without having started.
+        size: nodes, or processors where jobs share nodes, shape (jobs,).
+        limit: the time limit in seconds, shape (jobs,).
+        user: a number for each user, shape (jobs,).
+        pool: a number for each set of nodes of its own (a partition), shape (jobs,).
+        covered: spans of time in which every job is known, shape (spans, 2), in seconds.
+    """
+
+    submit: Floats
+    start: Floats
+    end: Floats
+    size: Floats
+    limit: Floats
+    user: Ints
+    pool: Ints
+    covered: Floats
+
+    def __len__(self) -> int:
+        """Return how many jobs there are."""
+        return len(self.submit)
+
+    @property
+    def run(self) -> Floats:
+        """Return run times in seconds; ``inf`` for jobs that have not ended."""
+        ended = np.isfinite(self.end) & np.isfinite(self.start)
+        return np.where(ended, np.where(ended, self.end, 0.0) - np.where(ended, self.start, 0.0), np.inf)
+
+    def until(self, time: float) -> Jobs:
+        """Return what was known at a time, in seconds: later events have not happened."""
+        keep = self.submit <= time
+        start, end = self.start[keep], self.end[keep]
+        covered = self.covered[self.covered[:, 0] < time]
+        return Jobs(
+            self.submit[keep],
+            np.where(start <= time, start, np.inf),
+            np.where(end <= time, end, np.inf),
+            self.size[keep],
+            self.limit[keep],
+            self.user[keep],
+            self.pool[keep],
+            np.minimum(covered, time),
+        )
+
+
+def jobs(
+    submit: Floats,
+    start: Floats,
+    end: Floats,
+    size: Floats,
+    limit: Floats,
+    user: Sequence[str] | NDArray[np.generic],
+    *,
+    partition: Sequence[str] | NDArray[np.generic] | None = None,
+    covered: Floats | None = None,
+) -> Jobs:
+    """Return jobs in order of submission.
+
+    Args:
+        submit: in seconds.
+        start: in seconds; NaN or ``inf`` before it.
+        end: in seconds; NaN or ``inf`` before it.
+        size: nodes or processors.
+        limit: in seconds; ``inf`` or not above 0 for none.
+        user: names or numbers.
+        partition: names or numbers; see ``pools``.
+        covered: spans in which every job is known; from the first start to the last event without it.
+
+    Raises:
+        UsageError: there is no job, or times go back.
+    """
+    start, end = np.where(np.isnan(start), np.inf, start), np.where(np.isnan(end), np.inf, end)
+    wrong = np.flatnonzero((start < submit - 1) | (end < np.where(np.isfinite(start), start, submit)))
+    if len(wrong):
+        raise UsageError(
+            f"{len(wrong)} jobs have times that go back; the first is job {wrong[0] + 1}",
+            hint="a job is submitted, then starts, then ends",
+        )
+    keep = size > 0
+    if not keep.any():
+        raise UsageError("no job with a size in it", hint="a job has a number of nodes above 0")
+    order = np.flatnonzero(keep)[np.argsort(submit[keep], kind="stable")]
+    limit = np.where((limit > 0) & (limit < UNLIMITED), limit, UNLIMITED)
+    _, number = np.unique(np.asarray(user), return_inverse=True)
+    if covered is None:
+        known = np.concatenate([one[np.isfinite(one)] for one in (start, end, submit)])
+        begun = start[np.isfinite(start)]
+        covered = np.array([[begun.min() if len(begun) else known.min(), known.max()]])
+    columns = (submit, start, end, size, limit)
+    sent, begun, ended, sizes, limits = (np.asarray(one, dtype=np.float64)[order] for one in columns)
+    users = number.reshape(-1)[order].astype(np.int64)
+    pool = np.zeros(len(order), dtype=np.int64)
+    if partition is not None:
+        pool = pools(np.asarray(partition)[order], begun, ended, sizes)
+    spans = np.asarray(covered, dtype=np.float64)
+    return Jobs(sent, begun, ended, sizes, limits, users, pool, spans)
+
+
+def pools(partition: NDArray[np.generic], start: Floats, end: Floats, size: Floats) -> Ints:
+    """Return the number of the set of nodes that each job runs on.
+
+    A partition that has done a share of the work has a number of its own, from 1; jobs of all others have 0.
+    A log does not say which partitions share nodes: those that are used for tests or by exception mostly do.
+
+    Args:
+        partition: of each job.
+        start: in seconds.
+        end: in seconds.
+        size: nodes or processors.
+    """
+    ended = np.isfinite(start) & np.isfinite(end)
+    work = np.where(ended, size * (np.where(ended, end, 0.0) - np.where(ended, start, 0.0)), 0.0)
+    names, number = np.unique(partition, return_inverse=True)
+    number = number.reshape(-1)
+    share = np.bincount(number, work, len(names)) / max(work.sum(), 1.0)
+    own = share >= _POOL_WORK
+    if own.sum() < 2:
+        return np.zeros(len(partition), dtype=np.int64)
+    return np.asarray(np.where(own, np.cumsum(own), 0)[number], dtype=np.int64)
+
+
+def replayed(history: Jobs, capacity: float) -> Jobs:
+    """Return the history as FCFS with EASY backfilling would have run it, on a machine that never fails.
+
+    It begins with an empty machine. Jobs that never ran, or ask for more than there is, are left out.
+
+    Args:
+        history: recorded jobs.
+        capacity: nodes or processors.
+    """
+    keep = np.isfinite(history.end) & np.isfinite(history.start) & (history.size <= capacity)
+    submit, size, limit = history.submit[keep], history.size[keep], history.limit[keep]
+    user = history.user[keep]
+    run = history.run[keep]
+    none = np.zeros(0)
+    begin = submit[0] if len(submit) else 0.0
+    start = simulate(begin, np.inf, capacity, none, none, none, submit, size, limit, run, none, none)
+    pool = np.zeros(len(submit), dtype=np.int64)
+    return Jobs(submit, start, start + run, size, limit, user, pool, history.covered)

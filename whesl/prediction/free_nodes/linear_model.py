@@ -1,0 +1,120 @@
+"""A linear model with the least absolute error: unlike trees it goes on beyond what was seen.
+
+By reweighted least squares: E. J. Schlossmacher, "An iterative technique for absolute deviations curve
+    fitting", JASA 68, 1973; with a small ridge, since many features say nearly the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.prediction.free_nodes.features import COLUMNS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.prediction.free_nodes.job_history import Floats
+
+_WIDE = (  # without an upper end: their logarithms are taken
+    *("waiting jobs", "waiting nodes", "largest waiting", "waiting node hours", "held nodes"),
+    *("nodes submitted in the last 6 h", "nodes submitted in the last 24 h"),
+    *("hours to maintenance", "hours of maintenance left"),
+)
+# Each of the next hours has coefficients of its own, and clocks are no straight lines.
+_LEFT_OUT = ("hours ahead", "hour of day", "day of week", "hour of day then", "day of week then")
+_KEPT = [place for place, name in enumerate(COLUMNS) if name not in _LEFT_OUT]
+_LOGARITHM = [place for place, kept in enumerate(_KEPT) if COLUMNS[kept] in _WIDE]
+_CIRCLES = (("hour of day then", 24.0), ("day of week then", 7.0))
+TERMS = len(_KEPT) + 4 * len(_CIRCLES)
+_RIDGE = 0.01  # of all weights, for features of unit variance
+_ROUNDS = 25
+_NEAR = 0.01  # errors below it weigh no more than this one
+_ENOUGH = 1e-4  # by which a coefficient moves in the last round
+_MOST = 3000  # moments that are learned from
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Linear:
+    """What was learned, for each of the next hours.
+
+    Attributes:
+        constant: what is said of a row whose terms are all at their centers, shape (hours,).
+        center: of the terms, and what stands for one that is not known, shape (hours, terms).
+        slope: by which each term counts, shape (hours, terms).
+    """
+
+    constant: Floats
+    center: Floats
+    slope: Floats
+
+    def score(self, values: NDArray[np.float32]) -> Floats:
+        """Return what is expected, from 0 to 1, shape (moments, hours).
+
+        Args:
+            values: features, shape (moments, hours, columns).
+        """
+        said = np.empty(values.shape[:2])
+        for hour, (constant, center, slope) in enumerate(
+            zip(self.constant, self.center, self.slope, strict=True)
+        ):
+            away = terms(values[:, hour]) - center
+            said[:, hour] = constant + np.where(np.isnan(away), 0.0, away) @ slope
+        return np.clip(said, 0.0, 1.0)
+
+
+def fit(values: NDArray[np.float32], truth: Floats) -> Linear:
+    """Learn from moments, of which a part is taken where they are many.
+
+    Args:
+        values: features, shape (moments, hours, columns).
+        truth: least free share of each of the hours, shape (moments, hours).
+    """
+    apart = max(-(-len(values) // _MOST), 1)
+    hours = truth.shape[1]
+    constant, center, slope = np.empty(hours), np.empty((hours, TERMS)), np.empty((hours, TERMS))
+    for hour in range(hours):
+        given, label = terms(values[::apart, hour]), truth[::apart, hour]
+        known = ~np.isnan(given)
+        mean = np.where(known, given, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        given = np.where(known, given, mean) - mean
+        spread = given.std(axis=0)
+        spread = np.where(spread < 1e-6, np.inf, spread)  # what does not change says nothing
+        found = least_absolute(given / spread, label)
+        constant[hour], center[hour], slope[hour] = found[0], mean, found[1:] / spread
+    return Linear(constant, center, slope)
+
+
+def terms(values: NDArray[np.float32]) -> Floats:
+    """Return what is linear in features of one hour ahead, shape (moments, terms)."""
+    found = values[:, _KEPT].astype(np.float64)
+    found[:, _LOGARITHM] = np.log1p(np.maximum(found[:, _LOGARITHM], 0.0))
+    circles = []
+    for name, length in _CIRCLES:
+        angle = 2 * np.pi * values[:, COLUMNS.index(name)].astype(np.float64) / length
+        circles += [np.cos(angle), np.sin(angle), np.cos(2 * angle), np.sin(2 * angle)]
+    return np.column_stack([found, *circles])
+
+
+def least_absolute(given: Floats, label: Floats) -> Floats:
+    """Return a constant and coefficients with the least mean absolute error, drawn a little towards 0.
+
+    Args:
+        given: terms about their means with unit variance, shape (rows, terms).
+        label: what they are to say, shape (rows,).
+    """
+    table = np.column_stack([np.ones(len(label)), given])
+    found = np.zeros(table.shape[1])
+    found[0] = np.median(label)
+    places = np.arange(1, table.shape[1])
+    for _ in range(_ROUNDS):
+        weight = 1.0 / np.maximum(np.abs(label - table @ found), _NEAR)
+        # Not by BLAS: its threads would wait for one another for longer than these small tables take.
+        square = np.einsum("rj,rk->jk", table, table * weight[:, None])
+        square[places, places] += _RIDGE * weight.sum()
+        before, found = found, np.linalg.solve(square, table.T @ (weight * label))
+        if np.abs(found - before).max() < _ENOUGH:
+            break
+    return found

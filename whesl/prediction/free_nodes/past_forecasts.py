@@ -1,0 +1,147 @@
+"""Forecasts that were given, kept in a file beside the model: their outcomes calibrate later intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whesl.prediction.failures import saving
+from whesl.prediction.free_nodes import conformal
+from whesl.prediction.free_nodes.conformal import COVERAGE, Scores
+from whesl.prediction.free_nodes.hourly_free_node_history import least_after
+from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.rollforward import HOURS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from whesl.prediction.free_nodes.forecast import Forecast
+    from whesl.prediction.free_nodes.job_history import Floats, Jobs
+
+_IS = "forecasts of free nodes that were given"
+_KEPT = 60 * DAY
+_TABLES = ("low", "high", "from_", "to", "truth")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Given:
+    """Forecasts by the time at which they were made.
+
+    Attributes:
+        time: ascending, in seconds, shape (forecasts,).
+        capacity: nodes, as known then, shape (forecasts,).
+        low: lower ends before calibration, as shares of the capacity, shape (forecasts, hours).
+        high: upper ends before calibration.
+        from_: lower ends that were given.
+        to: upper ends that were given.
+        truth: what came; NaN while it is not known.
+        aim: share of outcomes that the next intervals aim at, shape (hours,).
+    """
+
+    time: Floats
+    capacity: Floats
+    low: Floats
+    high: Floats
+    from_: Floats
+    to: Floats
+    truth: Floats
+    aim: Floats
+
+    @classmethod
+    def none(cls) -> Given:
+        """Return no forecasts."""
+        table = np.zeros((0, HOURS))
+        return cls(
+            np.zeros(0), np.zeros(0), table, table, table, table, table, np.full(HOURS, float(COVERAGE))
+        )
+
+    def scores(self, learned: Scores, now: float) -> Scores:
+        """Return what training has left and what came since, as far as it is known at a time in seconds."""
+        last = learned.time[-1] if len(learned.time) else -np.inf
+        use = ~np.isnan(self.truth).any(axis=1) & (self.time > last)
+        own = Scores(self.time[use], self.low[use], self.high[use], self.truth[use])
+        return learned.joined(own).known(now)
+
+    def learned(self, history: Jobs, now: float) -> Given:
+        """Return these with the outcomes that are known at a time, and with what is aimed at after them.
+
+        Args:
+            history: jobs, of which nothing after ``now`` is looked at.
+            now: in seconds.
+        """
+        past = history.until(now)
+        truth, new = self.truth.copy(), []
+        for place in np.flatnonzero(np.isnan(truth).any(axis=1) & (self.time + HOURS * HOUR <= now)):
+            begin, finish = past.covered[:, 0], past.covered[:, 1]
+            first, last = self.time[place], self.time[place] + HOURS * HOUR
+            if ((begin <= first) & (finish >= last)).any():
+                truth[place] = least_after(past, first, self.capacity[place]) / self.capacity[place]
+                new.append(place)
+        if not new:
+            return self
+        held = (truth[new] >= self.from_[new] - 1e-9) & (truth[new] <= self.to[new] + 1e-9)
+        before = self.time[new[0] - 1] if new[0] else self.time[new[0]] - HOUR
+        aim = conformal.aimed(self.aim, np.append(before, self.time[new]), held)
+        return replace(self, truth=truth, aim=aim)
+
+    def added(self, made: Forecast) -> Given:
+        """Return these and one more, unless a later one is there; old ones are dropped."""
+        if len(self.time) and made.now <= self.time[-1]:
+            return self
+        keep = self.time > made.now - _KEPT
+        ends = made.nodes[:, [0, -1]].T / made.capacity
+        more = (made.shares[0], made.shares[-1], *ends, np.full(HOURS, np.nan))
+        tables = {
+            name: np.vstack([getattr(self, name)[keep], row]) for name, row in zip(_TABLES, more, strict=True)
+        }
+        time = np.append(self.time[keep], made.now)
+        return Given(time, np.append(self.capacity[keep], made.capacity), **tables, aim=self.aim)
+
+
+def save(given: Given, path: Path) -> None:
+    """Write forecasts.
+
+    Args:
+        given: they.
+        path: the file, usually ``.npz``.
+
+    Raises:
+        WheslError: it cannot be written.
+    """
+    arrays: dict[str, NDArray[Any]] = {name: getattr(given, name) for name in Given.__slots__}
+    saving.write(path, {"is": _IS}, arrays)
+
+
+def load(path: Path) -> Given:
+    """Read forecasts.
+
+    Args:
+        path: the file; without it there are none.
+
+    Raises:
+        WheslError: it cannot be read, or holds something else.
+    """
+    if not path.exists():
+        return Given.none()
+    return saving.read(path, _IS, "remove it: calibration then begins with what was trained", _restored)
+
+
+def _restored(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Given:
+    if meta.get("is") != _IS:
+        raise ValueError("it holds something else")
+    found = Given(**{name: arrays[name] for name in Given.__slots__})
+    count = len(found.time)
+    shapes = {"time": (count,), "capacity": (count,), "aim": (HOURS,)}
+    for name in Given.__slots__:
+        values = getattr(found, name)
+        if values.dtype != np.float64 or values.shape != shapes.get(name, (count, HOURS)):
+            raise ValueError(f"{name} has another form")
+        if name != "truth" and not np.isfinite(values).all():
+            raise ValueError(f"{name} holds what is no number")
+    if (np.diff(found.time) <= 0).any() or (found.capacity <= 0).any():
+        raise ValueError("its times go back, or a capacity is not above 0")
+    return found

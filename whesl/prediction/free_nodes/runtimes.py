@@ -1,0 +1,134 @@
+"""How long jobs will run, drawn from what like jobs of the same user did, as shares of their limits.
+
+Like jobs are those of the same user with the same limit and size, else with the same limit, else of the same
+user, else all with a limit of that order. The nearest kind with enough jobs that ran at least as long as this
+one has already is drawn from, its latest jobs only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whesl.prediction.numba_jit import jit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whesl.prediction.free_nodes.job_history import Floats, Ints, Jobs
+
+KINDS = 4
+ENOUGH = 3  # jobs of a kind have to be left
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Past:
+    """Ended jobs by kind.
+
+    Attributes:
+        group: the group of each job in each kind, shape (kinds, jobs).
+        offsets: where the jobs of each group begin, shape (groups + 1,); the groups of all kinds follow one
+            another.
+        end: when they ended, ascending within a group, shape (kinds x ended jobs,).
+        share: their run time as a share of the limit, in the same order.
+    """
+
+    group: NDArray[np.int64]
+    offsets: Ints
+    end: Floats
+    share: Floats
+
+
+def past(history: Jobs) -> Past:
+    """Return what is drawn from; a draw at a moment uses what had ended by then."""
+    user, limit, size = history.user, history.limit, history.size
+    order = np.round(2 * np.log2(np.maximum(limit, 60.0)))
+    columns = ([user, limit, size], [user, limit], [user], [order])
+    ended = np.isfinite(history.end) & np.isfinite(history.start)
+    share = np.where(ended, history.run, 0.0) / history.limit
+    group, offsets, end, shares, before, taken = [], [], [], [], 0, 0
+    for some in columns:
+        _, number = np.unique(np.stack([one.astype(np.float64) for one in some]), axis=1, return_inverse=True)
+        number = number.reshape(-1)
+        own = np.flatnonzero(ended)
+        own = own[np.lexsort((history.end[own], number[own]))]
+        count = int(number.max()) + 1
+        offsets.append(taken + np.searchsorted(number[own], np.arange(count)))
+        group.append(number + before)
+        end.append(history.end[own])
+        shares.append(share[own])
+        before, taken = before + count, taken + len(own)
+    return Past(
+        np.stack(group).astype(np.int64),
+        np.append(np.concatenate(offsets), taken).astype(np.int64),
+        np.concatenate(end),
+        np.concatenate(shares),
+    )
+
+
+def draw(known: Past, job: Ints, limit: Floats, elapsed: Floats, now: float, level: Floats) -> Floats:
+    """Return run times in seconds, longer than ``elapsed``.
+
+    Args:
+        known: see ``past``.
+        job: places in the history, shape (jobs,).
+        limit: their time limits in seconds, shape (jobs,).
+        elapsed: how long they have run, in seconds, shape (jobs,).
+        now: the moment, in seconds.
+        level: of the quantile that is drawn, from 0 to 1, shape (draws, jobs).
+    """
+    return np.asarray(
+        _draw(known.group, known.offsets, known.end, known.share, job, limit, elapsed, now, level)
+    )
+
+
+@jit
+def _draw(
+    group: NDArray[np.int64],
+    offsets: Ints,
+    end: Floats,
+    share: Floats,
+    job: Ints,
+    limit: Floats,
+    elapsed: Floats,
+    now: float,
+    level: Floats,
+) -> Floats:
+    draws = len(level)
+    found = np.empty((draws, len(job)))
+    pool = np.empty(40)
+    for place in range(len(job)):
+        least = elapsed[place] / limit[place]
+        count = 0
+        for kind in range(len(group)):
+            own = group[kind, job[place]]
+            first = offsets[own]
+            low, high = first, offsets[own + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if end[middle] <= now:
+                    low = middle + 1
+                else:
+                    high = middle
+            count = 0
+            looked = 0
+            at = low - 1
+            while at >= first and count < len(pool) and looked < 4 * len(pool):
+                if share[at] > least:
+                    pool[count] = share[at]
+                    count += 1
+                looked += 1
+                at -= 1
+            if count >= 3:
+                break
+        if draws > 1:  # one level is as good in any order
+            pool[:count].sort()
+        for one in range(draws):
+            if count == 0:
+                left = max(limit[place] - elapsed[place], 60.0)
+            else:
+                left = pool[min(int(level[one, place] * count), count - 1)] * limit[place] - elapsed[place]
+            found[one, place] = elapsed[place] + max(left, 1.0)
+    return found

@@ -1,0 +1,134 @@
+"""A learned forecast in a file: arrays and numbers, without pickle, checked when read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whesl.prediction import tree_scoring
+from whesl.prediction.failures import saving
+from whesl.prediction.free_nodes.boosting import Boosted
+from whesl.prediction.free_nodes.conformal import Scores
+from whesl.prediction.free_nodes.features import COLUMNS
+from whesl.prediction.free_nodes.forecast_ensemble import ANCHORS, MIXED, Model
+from whesl.prediction.free_nodes.linear_model import TERMS, Linear
+from whesl.prediction.free_nodes.rollforward import HOURS
+from whesl.prediction.tree_scoring import Trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
+
+_IS = "free nodes"
+_KINDS = {"value": np.float32, "unknown_left": np.bool_}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a model was learned from.
+
+    Attributes:
+        trained: time of the last event that it has seen, in seconds.
+        days: of the history.
+        unit: processors that make a node.
+        draws: times that the queue was rolled forward.
+    """
+
+    trained: float
+    days: float
+    unit: float
+    draws: int
+
+
+def save(model: Model, about: About, path: Path) -> None:
+    """Write a model.
+
+    Args:
+        model: it.
+        about: what it was learned from.
+        path: the file, usually ``.npz``.
+
+    Raises:
+        WheslError: it cannot be written.
+    """
+    boosted = [one for pair in (*model.middle, *model.outer) for one in pair]
+    arrays: Arrays = {"weights": model.weights, "median": model.median, "of_day": model.of_day}
+    for place, one in enumerate(boosted):
+        arrays |= {f"{name}_{place}": values for name, values in one.trees._asdict().items()}
+    linear, scores = model.linear, model.scores
+    arrays |= {"constant": linear.constant, "center": linear.center, "slope": linear.slope}
+    arrays |= {"time": scores.time, "low": scores.low, "high": scores.high, "truth": scores.truth}
+    meta = {
+        "is": _IS,
+        "columns": list(COLUMNS),
+        "centers": [one.center for one in boosted],
+        "trained": about.trained,
+        "days": about.days,
+        "unit": about.unit,
+        "draws": about.draws,
+    }
+    saving.write(path, meta, arrays)
+
+
+def load(path: Path) -> tuple[Model, About]:
+    """Read a model.
+
+    Args:
+        path: the file.
+
+    Raises:
+        WheslError: it cannot be read, or holds something else.
+    """
+    return saving.read(
+        path, "a forecast of free nodes", "make it anew with `whesl cloud forecast train`", _restored
+    )
+
+
+def _restored(meta: dict[str, Any], arrays: Arrays) -> tuple[Model, About]:
+    if meta.get("is") != _IS or tuple(meta["columns"]) != COLUMNS:
+        raise ValueError("it was made by another version")
+    centers = meta["centers"]
+    count = 2 * (len(ANCHORS) + 2)
+    if len(centers) != count:
+        raise ValueError(f"it has {len(centers)} models where {count} are needed")
+    boosted = []
+    for place, center in enumerate(centers):
+        walked = Trees(
+            *(saving.column(arrays, f"{name}_{place}", _KINDS.get(name, np.int32)) for name in Trees._fields)
+        )
+        tree_scoring.check(walked, len(COLUMNS))
+        boosted.append(Boosted(walked, saving.number({"center": center}, "center")))
+    pairs = tuple(zip(boosted[::2], boosted[1::2], strict=True))
+    time = saving.column(arrays, "time", np.float64)
+    scores = Scores(time, *(_table(arrays, name, (len(time), HOURS)) for name in ("low", "high", "truth")))
+    if (np.diff(time) < 0).any():
+        raise ValueError("the times of its forecasts go back")
+    model = Model(
+        pairs[: len(ANCHORS)],
+        pairs[len(ANCHORS) :],
+        Linear(
+            _table(arrays, "constant", (HOURS,)),
+            *(_table(arrays, name, (HOURS, TERMS)) for name in ("center", "slope")),
+        ),
+        _table(arrays, "weights", (HOURS, MIXED)),
+        _table(arrays, "median", (HOURS,)),
+        _table(arrays, "of_day", (24,)),
+        scores,
+    )
+    trained, days, unit = (saving.number(meta, name) for name in ("trained", "days", "unit"))
+    about = About(trained, days, unit, saving.whole(meta, "draws"))
+    if not about.unit > 0 or not about.draws > 0:
+        raise ValueError("its unit or its draws are not above 0")
+    return model, about
+
+
+def _table(arrays: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    found = arrays[name]
+    if found.shape != shape or found.dtype != np.float64 or not np.isfinite(found).all():
+        raise ValueError(f"{name} is not a table of {shape} numbers")
+    return found

@@ -1,0 +1,153 @@
+"""The file of log chains: TOML, by hand or by the miner; what is wrong in it is said with its line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.files import toml
+from whesl.files.whole_file import write_text
+from whesl.model.errors import UsageError
+from whesl.prediction.log_chains import template
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+VERSION = 1
+_LONGEST = 32  # steps
+_HINT = "accepted: version = 1, and [[chain]] with name, lead, window, confidence and steps; see docs"
+
+
+class Chain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A sequence of messages of one node, after which it fails.
+
+    Attributes:
+        name: what it is called.
+        steps: templates in order; other messages may come between two of them.
+        lead: from the last message to the failure, the median, in seconds.
+        window: the first and the last message are at most so far apart, in seconds.
+        within: how long after the last message the failure may come, in seconds; 0 for three times the lead.
+        confidence: the probability that the node fails after it.
+        matches: how often it was complete in the log that it was mined from; 0 where it was given by hand.
+        hits: how often the node then failed.
+    """
+
+    name: str
+    steps: tuple[str, ...]
+    lead: float
+    window: float = 3600.0
+    within: float = 0.0
+    confidence: float = 0.5
+    matches: int = 0
+    hits: int = 0
+
+    @property
+    def patience(self) -> float:
+        """How long after the last message the failure may come, in seconds, a minute at the least."""
+        return self.within or max(3.0 * self.lead, 60.0)
+
+
+def load(path: Path) -> tuple[Chain, ...]:
+    """Read a file of chains.
+
+    Args:
+        path: the file.
+
+    Raises:
+        UsageError: it cannot be read, or something in it is wrong; all that is wrong is named with its lines.
+    """
+    return _read(toml.load(path, _HINT))
+
+
+def parse(text: str, name: str) -> tuple[Chain, ...]:
+    """Read the text of a file. Errors as of ``load``.
+
+    Args:
+        text: TOML.
+        name: the file's, for messages.
+    """
+    return _read(toml.Document(name, text, _HINT))
+
+
+def _read(document: toml.Document) -> tuple[Chain, ...]:
+    version = document.values.pop("version", None)
+    if version != VERSION:
+        said = "version is missing" if version is None else f"version {version!r}"
+        raise UsageError(f"{document.path}: {said}; this program reads {VERSION}", hint=_HINT)
+    for key in document.values.keys() - {"chain"}:
+        document.wrong(f"{key!r} is not known here", key=key)
+    names: set[str] = set()
+    chains = []
+    for number, chain in enumerate(document.rows(Chain, "chain")):
+        if chain is None:
+            continue
+        for key, said in _wrong(chain):
+            document.wrong(f"{key}: {said}", "chain", number, key)
+        if chain.name in names:
+            document.wrong(f"name: another chain is called {chain.name!r}", "chain", number, "name")
+        names.add(chain.name)
+        chains.append(chain)
+    document.check()
+    if not chains:
+        raise UsageError(f"{document.path}: no chain in it", hint=_HINT)
+    checked = ((chain, tuple(map(template.checked, chain.steps))) for chain in chains)
+    return tuple(msgspec.structs.replace(chain, steps=steps) for chain, steps in checked)
+
+
+def _wrong(chain: Chain) -> Iterator[tuple[str, str]]:
+    """Yield each key of a chain with what is wrong with its value."""
+    if not chain.name.strip() or len(chain.name) > 200 or not chain.name.isprintable():
+        yield "name", "1 to 200 printable characters"
+    if not 1 <= len(chain.steps) <= _LONGEST:
+        yield "steps", f"{len(chain.steps)} of them; 1 to {_LONGEST} are accepted"
+    for key in ("lead", "window"):
+        if not 0 < getattr(chain, key) <= 365 * 86400:
+            yield key, f"{getattr(chain, key)} is not a number of seconds, above 0 and up to a year"
+    if chain.within and not chain.lead <= chain.within <= 365 * 86400:
+        yield "within", f"{chain.within} is not a number of seconds, from the lead to a year"
+    if not 0 < chain.confidence <= 1:
+        yield "confidence", f"{chain.confidence} is not a probability above 0 and up to 1"
+    for place, step in enumerate(chain.steps, 1):
+        try:
+            template.checked(step)
+        except UsageError as error:
+            yield "steps", f"step {place}: {error.message}"
+
+
+def text_of(chains: Sequence[Chain], comment: str = "") -> str:
+    """Return chains as a file has them.
+
+    Args:
+        chains: what is written.
+        comment: lines at the beginning.
+    """
+    parts = [f"# {line}" for line in comment.splitlines()]
+    parts += [f"version = {VERSION}"]
+    for chain in chains:
+        parts += ["", "[[chain]]", f"name = {_quoted(chain.name)}"]
+        parts += [f"lead = {chain.lead:.0f}  # seconds from the last message to the failure, the median"]
+        parts += [f"window = {chain.window:.0f}", f"confidence = {chain.confidence:.3f}"]
+        if chain.within:
+            parts += [f"within = {chain.within:.0f}"]
+        if chain.matches:
+            parts += [f"matches = {chain.matches}", f"hits = {chain.hits}"]
+        parts += ["steps = [", *(f"  {_quoted(step)}," for step in chain.steps), "]"]
+    return "\n".join(parts) + "\n"
+
+
+def save(chains: Sequence[Chain], path: Path, comment: str = "") -> None:
+    """Write a file of chains; it takes its name when all of it is on the disk. Arguments as of ``text_of``.
+
+    Raises:
+        WheslError: it cannot be written.
+    """
+    write_text(path, text_of(chains, comment))
+
+
+def _quoted(text: str) -> str:
+    if "'" not in text and text.isprintable():
+        return f"'{text}'"
+    kept = [letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in text]
+    return '"' + "".join({"\\": "\\\\", '"': '\\"'}.get(letter, letter) for letter in kept) + '"'

@@ -1,0 +1,245 @@
+"""Chains out of a site's own log and its failures.
+
+What a node logged in the window before each of its failures is a sequence of templates. Templates that are
+much more common there than elsewhere are kept; subsequences of them that several failures share are
+candidates (PrefixSpan: Pei and others, ICDE 2001). Each candidate is run over the whole log, where it also
+completes without a failure; then the ones are taken, one after the other, that predict most failures that are
+not predicted yet, of those that were right often enough.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter
+from itertools import groupby
+from statistics import median_high
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.prediction.log_chains.chains_file import Chain
+from whesl.prediction.log_chains.evaluation import JudgedPrediction, by_node, following
+from whesl.prediction.log_chains.machine import Machine, Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from whesl.prediction.log_chains.evaluation import Failure
+
+_TEMPLATES = 200  # that are looked at: those that are most unusual elsewhere
+_CANDIDATES = 3000  # subsequences that are tried
+_LONGEST = 40  # messages of one failure's sequence: the last ones
+
+
+class Event(NamedTuple):
+    """A message: its node, its time in seconds since the epoch, and the number of its template."""
+
+    node: str
+    time: float
+    template: int
+
+
+class Settings(NamedTuple):
+    """What is a chain.
+
+    Attributes:
+        window: how long before a failure messages count, in seconds.
+        least: a message less than so long before a failure is part of it, in seconds.
+        support: failures that have to share a chain.
+        confidence: the share of its matches that a failure has to follow.
+        shortest: messages of a chain at the least.
+        steps: messages of a chain at the most.
+    """
+
+    window: float = 7200.0
+    least: float = 10.0
+    support: int = 3
+    confidence: float = 0.5
+    shortest: int = 2
+    steps: int = 5
+
+
+Candidate = tuple[int, ...]
+
+
+def mine(
+    events: Sequence[Event],
+    failures: Sequence[Failure],
+    text: Callable[[int], str | None],
+    settings: Settings,
+) -> list[Chain]:
+    """Return the chains that precede failures, the one that predicts most of them first.
+
+    Args:
+        events: in order of time.
+        failures: in any order.
+        text: a template's text by its number; None for one that cannot be looked for.
+        settings: what is a chain.
+    """
+    times = by_node(failures)
+    usable = {number: found for number in {one.template for one in events} if (found := text(number))}
+    chosen = _unusual(events, times, settings, usable)
+    kept = [one for one in events if one.template in chosen]
+    sequences = [found for _, found in sequences_before(kept, times, settings) if found]
+    candidates = list(_frequent(sequences, settings))
+    return _covering(kept, candidates, times, usable, settings)
+
+
+def sequences_before(
+    events: Sequence[Event], times: Mapping[str, Sequence[float]], settings: Settings
+) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Yield each failure's time with the templates in the window before it, repetitions left out.
+
+    Args:
+        events: in order of time.
+        times: of each node's failures, ascending.
+        settings: the window.
+    """
+    mine: dict[str, list[Event]] = {}
+    for one in events:
+        if one.node in times:
+            mine.setdefault(one.node, []).append(one)
+    for node, failed in times.items():
+        some = mine.get(node, [])
+        moments = [one.time for one in some]
+        back = -math.inf
+        for time in failed:
+            begin = bisect_left(moments, max(time - settings.window, back))
+            end = bisect_left(moments, time - settings.least)
+            templates = [one.template for one in some[begin:end]]
+            yield time, tuple(number for number, _ in groupby(templates))[-_LONGEST:]
+            back = time
+
+
+def _unusual(
+    events: Sequence[Event],
+    times: Mapping[str, Sequence[float]],
+    settings: Settings,
+    usable: Mapping[int, str],
+) -> set[int]:
+    """Return templates that are in the windows before failures, and seldom elsewhere."""
+    before: Counter[int] = Counter()
+    windows = 0
+    for _, found in sequences_before(events, times, settings):
+        before.update(set(found))
+        windows += 1
+    slots = {(one.node, one.time // settings.window, one.template) for one in events}
+    everywhere = Counter(template for _, _, template in slots)
+    span = events[-1].time - events[0].time if events else 0.0
+    nodes = len({one.node for one in events})
+    total = max(nodes * (span / settings.window + 1.0), 1.0)
+    scored = []
+    for number, count in before.items():
+        usual = everywhere[number] / total
+        if count >= settings.support and number in usable and count / windows > 2.0 * usual:
+            scored.append((count * math.log(count / windows / usual), number))
+    return {number for _, number in sorted(scored, reverse=True)[:_TEMPLATES]}
+
+
+def _frequent(sequences: Sequence[tuple[int, ...]], settings: Settings) -> Iterator[Candidate]:
+    """Yield subsequences that enough sequences share, those of most sequences first (PrefixSpan)."""
+    found: list[tuple[int, Candidate]] = []
+    # Where a prefix ends in each sequence that has it; the widest are looked at first.
+    level: list[tuple[Candidate, list[tuple[int, int]]]]
+    level = [((), [(number, 0) for number in range(len(sequences))])]
+    for _ in range(settings.steps):
+        grown: list[tuple[Candidate, list[tuple[int, int]]]] = []
+        for prefix, ends in level:
+            nexts: dict[int, list[tuple[int, int]]] = {}
+            for number, begin in ends:
+                seen: set[int] = set()
+                for place in range(begin, len(sequences[number])):
+                    template = sequences[number][place]
+                    if template not in seen:
+                        seen.add(template)
+                        nexts.setdefault(template, []).append((number, place + 1))
+            grown += [
+                ((*prefix, template), some)
+                for template, some in nexts.items()
+                if len(some) >= settings.support
+            ]
+        grown.sort(key=lambda one: (-len(one[1]), one[0]))
+        level = grown[: _CANDIDATES // settings.steps]
+        found += [(len(some), prefix) for prefix, some in level if len(prefix) >= settings.shortest]
+    found.sort(key=lambda one: (-one[0], one[1]))
+    return (prefix for _, prefix in found)
+
+
+class _Tried(NamedTuple):
+    """A candidate as it did on the whole log: matches, failures that followed, and lead times."""
+
+    candidate: Candidate
+    matches: int
+    leads: dict[Failure, float]
+
+
+def _covering(
+    events: Sequence[Event],
+    candidates: Sequence[Candidate],
+    times: Mapping[str, list[float]],
+    text: Mapping[int, str],
+    settings: Settings,
+) -> list[Chain]:
+    tried = [
+        one
+        for one in _tried(events, candidates, times, settings)
+        if len(one.leads) >= settings.support and len(one.leads) / one.matches >= settings.confidence
+    ]
+    chains: list[Chain] = []
+    covered: set[Failure] = set()
+    while tried:
+        # Many more failures, seldom without one; of equals the one that tells of them earliest.
+        best = max(
+            tried,
+            key=lambda one: (
+                len(one.leads.keys() - covered) * ((len(one.leads) + 1) / (one.matches + 2)) ** 2,
+                median_high(one.leads.values()),
+            ),
+        )
+        if len(best.leads.keys() - covered) < settings.support:
+            return chains
+        covered |= best.leads.keys()
+        tried.remove(best)
+        chains.append(
+            Chain(
+                name=f"chain-{len(chains) + 1}",
+                steps=tuple(text[number] for number in best.candidate),
+                lead=max(1.0, round(median_high(best.leads.values()))),
+                window=settings.window,
+                within=settings.window,
+                confidence=round((len(best.leads) + 1) / (best.matches + 2), 3),
+                matches=best.matches,
+                hits=len(best.leads),
+            )
+        )
+    return chains
+
+
+def _tried(
+    events: Sequence[Event],
+    candidates: Sequence[Candidate],
+    times: Mapping[str, list[float]],
+    settings: Settings,
+) -> Iterator[_Tried]:
+    """Run all candidates over the log at once; a match is right when a failure follows within the window."""
+    chains = [
+        Chain(name=str(number), steps=tuple(map(str, steps)), lead=1.0, window=settings.window)
+        for number, steps in enumerate(candidates)
+    ]
+    steps = Steps(chains)
+    places = {int(name): place for place, name in enumerate(steps.templates)}
+    machine = Machine(steps)
+    matches = [0] * len(chains)
+    leads: list[dict[Failure, float]] = [{} for _ in chains]
+    for one in events:
+        place = places.get(one.template)
+        if place is None:
+            continue
+        for complete in machine.feed(one.node, one.time, (place,)):
+            said = JudgedPrediction(one.node, complete.time, settings.window, "")
+            failed = following(times, said)
+            matches[complete.chain] += 1
+            if failed is not None and failed - complete.time >= settings.least:
+                leads[complete.chain].setdefault((one.node, failed), failed - complete.time)
+    for number, candidate in enumerate(candidates):
+        if matches[number]:
+            yield _Tried(candidate, matches[number], leads[number])

@@ -1,0 +1,137 @@
+"""What a follower of a log remembers in a file, so that a restart forgets nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from whesl.files.decode_errors import FOREIGN, UNDECODABLE
+from whesl.model.errors import UsageError
+from whesl.prediction.log_chains.lines import Header
+from whesl.prediction.log_chains.machine import Half
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from whesl.prediction.log_chains.chains_file import Chain
+    from whesl.prediction.log_chains.log_stream_predictor import ChainStream
+    from whesl.runtime.detect.tail import Tailer
+
+_EVERY = 5.0  # seconds between two writes; what was read since is read again after a kill
+_MOST = 256 << 20  # bytes of a file
+
+
+class _State(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``log``: of ``Tailer.state``; ``chains``: those of the halves; ``form``: of the lines, "" for none."""
+
+    version: int
+    chains: str
+    log: tuple[dict[str, Any], ...]
+    form: str
+    halves: tuple[Half, ...]
+
+
+class Memory:
+    """A follower's state in a file.
+
+    A file that is damaged, or of another log or other chains, is told of, and begun anew.
+
+    Args:
+        path: the file; it need not be there yet.
+        chains: that are looked for.
+        stream: that they are looked for in.
+        trouble: told what is wrong, for people.
+    """
+
+    def __init__(
+        self, path: Path, chains: Sequence[Chain], stream: ChainStream, trouble: Callable[[str], None]
+    ) -> None:
+        self._path, self._stream, self._trouble = path, stream, trouble
+        steps = [(chain.window, chain.steps) for chain in chains]
+        self._chains = hashlib.sha256(msgspec.json.encode(steps)).hexdigest()
+        self._saved, self._failed = float("-inf"), False
+
+    def begin(self, tailer: Tailer, log: str, *, whole: bool) -> None:
+        """Follow a log from where it was left; a log that is not remembered from its end, or its beginning.
+
+        Args:
+            tailer: follows it.
+            log: its path.
+            whole: a log that is not remembered is read from its beginning.
+        """
+        state = self._read()
+        if state is not None:
+            try:
+                if [one["path"] for one in state.log] != [log]:
+                    raise UsageError(f"it is of another log than {log}")
+                tailer.restore(state.log)
+                if state.form and self._stream.header is None:
+                    self._stream.header = Header(state.form)
+                if state.chains == self._chains:
+                    self._stream.machine.recall(state.halves)
+                elif state.halves:
+                    self._trouble(f"{self._path}: the chains are others now: what was half seen is forgotten")
+                return
+            except (*FOREIGN, UsageError) as error:
+                self._trouble(f"{self._path} cannot be used, and is written anew: {error}")
+        tailer.follow(log, 0 if whole else None)
+
+    def save(self, tailer: Tailer, *, now: bool = False) -> None:
+        """Write down what is remembered, where that is some seconds old.
+
+        Args:
+            tailer: that follows the log.
+            now: write it however old it is.
+        """
+        if not now and time.monotonic() < self._saved + _EVERY:
+            return
+        self._saved = time.monotonic()
+        states = tailer.state()
+        # The beginning of a line that has no end yet is read again.
+        again = {str(one["path"]): max(0, int(one["offset"]) - self._stream.torn) for one in states}
+        header = self._stream.header
+        data = msgspec.json.encode(
+            _State(
+                version=1,
+                chains=self._chains,
+                log=tuple(tailer.state(again)),
+                form=header.form if header is not None else "",
+                halves=tuple(self._stream.machine.halves()),
+            )
+        )
+        beside = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(descriptor)
+            beside.replace(self._path)
+        except OSError as error:
+            if not self._failed:
+                self._trouble(f"cannot write {self._path}: {error.strerror or error}; the log is followed on")
+            self._failed = True
+        else:
+            self._failed = False
+
+    def _read(self) -> _State | None:
+        try:
+            if self._path.stat().st_size > _MOST:
+                raise UsageError(f"it has more than {_MOST} bytes")
+            state = msgspec.json.decode(self._path.read_bytes(), type=_State)
+            if state.version != 1:
+                raise UsageError(f"its version is {state.version}, not 1")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._trouble(f"cannot read {self._path}: {error.strerror or error}")
+        except (*UNDECODABLE, UsageError) as error:
+            self._trouble(f"{self._path} cannot be used, and is written anew: {error}")
+        else:
+            return state
+        return None

@@ -1,0 +1,119 @@
+"""Mined chains on the part of a log that they were not mined from, and any chains on a log with failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from whesl.model.errors import UsageError
+from whesl.prediction.log_chains import archived_logs, evaluation, mining
+from whesl.prediction.log_chains.evaluation import JudgedPrediction, Scores
+from whesl.prediction.log_chains.log_stream_predictor import SOURCE, Compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from whesl.model.evidence import PredictedFailure
+    from whesl.prediction.log_chains.archived_logs import Messages
+    from whesl.prediction.log_chains.chains_file import Chain
+    from whesl.prediction.log_chains.evaluation import Failure
+    from whesl.prediction.log_chains.mining import Settings
+
+_LEAST = 10  # failures within the log below which nothing is held out
+
+
+class Mined(NamedTuple):
+    """What the miner found.
+
+    Attributes:
+        chains: mined from the whole log.
+        held_out: scores, on the last part of the log, of chains that were mined from the part before it; None
+            where there are too few failures for two parts.
+        split: where that part begins, in seconds since the epoch.
+        failures: how many fall into the log.
+        strangers: names of nodes that failed, and that the log does not name.
+    """
+
+    chains: list[Chain]
+    held_out: Scores | None
+    split: float
+    failures: int
+    strangers: tuple[str, ...]
+
+
+def mine(
+    read: Messages,
+    paths: Sequence[Path],
+    form: str | None,
+    failures: Sequence[Failure],
+    settings: Settings,
+    *,
+    share: float = 0.3,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Mined:
+    """Mine chains, and try those of the first part on the last.
+
+    Args:
+        read: the log's messages.
+        paths, form, advance: of the log, as of ``archived_logs.run``.
+        failures: in any order.
+        settings: what is a chain.
+        share: of the failures whose time is held out.
+
+    Raises:
+        UsageError: no failure falls into the log, or no node that failed is named in it.
+    """
+    names = {one.node for one in read.events}
+    inside, strangers = _inside(read, failures, names)
+    times = sorted(time for _, time in inside)
+    chains = mining.mine(read.events, inside, read.text, settings)
+    if len(times) < _LEAST:
+        return Mined(chains, None, 0.0, len(times), strangers)
+    split = times[int(len(times) * (1.0 - share))]
+    before = [one for one in read.events if one.time < split]
+    first = mining.mine(before, [one for one in inside if one[1] < split], read.text, settings)
+    after = [one for one in inside if one[1] >= split]
+    if not first:
+        return Mined(chains, evaluation.scores((), after), split, len(times), strangers)
+    found, _ = archived_logs.run(Compiled(first), paths, form, advance)
+    later = [one for one in found if one.time >= split]
+    return Mined(chains, judged(later, first, after), split, len(times), strangers)
+
+
+def judged(found: Iterable[PredictedFailure], chains: Sequence[Chain], failures: Sequence[Failure]) -> Scores:
+    """Return how predictions of chains did.
+
+    Args:
+        found: of these chains.
+        chains: which say how long a prediction holds.
+        failures: in any order.
+    """
+    by_name = {chain.name: chain for chain in chains}
+    said = []
+    for one in found:
+        name = one.source.removeprefix(f"{SOURCE}:")
+        said.append(JudgedPrediction(one.node, one.time, by_name[name].patience, name))
+    return evaluation.scores(said, failures)
+
+
+def _inside(
+    read: Messages, failures: Sequence[Failure], names: set[str]
+) -> tuple[list[Failure], tuple[str, ...]]:
+    if not read.events:
+        raise UsageError(f"no message in {read.lines} lines", hint="are times and nodes in it? give --form")
+    begin, finish = read.events[0].time, read.events[-1].time
+    # A node's last messages stand before its failure, and nothing has to stand after it.
+    within = [one for one in failures if begin <= one[1] <= finish + 86400.0]
+    strangers = tuple(sorted({node for node, _ in within if node not in names}))
+    inside = [one for one in within if one[0] in names]
+    if not within:
+        raise UsageError(
+            f"none of {len(failures)} failures falls into the log",
+            hint="do both have times of the same zone? give ones with +00:00, or Unix seconds",
+        )
+    if not inside:
+        raise UsageError(
+            f"the log names none of the nodes that failed: {', '.join(strangers[:5])}",
+            hint=f"it names {', '.join(sorted(names)[:5])}, ...",
+        )
+    return inside, strangers

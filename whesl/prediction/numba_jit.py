@@ -1,0 +1,133 @@
+"""Compilation of functions of arrays where numba is installed; elsewhere they run as plain Python."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from whesl.prediction.compile_choice import compiles
+
+_ROOMS = ("prediction", "placement", "lab", "cloud")  # hold functions that are compiled
+_OLD = 7 * 86400.0  # seconds after which machine code of other sources is removed
+
+
+def sources() -> str:
+    """Return a name for the state of all modules that hold compiled functions.
+
+    numba looks at a function's own file only: after a change of one that it calls in another module, the
+    machine code that it kept would be that of before.
+    """
+    root = Path(__file__).resolve().parent.parent
+    found = hashlib.sha256()
+    for room in _ROOMS:
+        for path in sorted((root / room).rglob("*.py")):
+            status = path.stat()
+            found.update(f"{path}:{status.st_mtime_ns}:{status.st_size}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def cache_directory() -> str | None:
+    """Return a private directory for the machine code of the present sources; None where there is none.
+
+    It lies in the user's cache, and for an account without a home among the temporary files, where it has to
+    be this user's alone. Directories of other sources that nobody has used for a week are removed.
+    """
+    for base in _bases():
+        mine = base / sources()
+        try:
+            mine.mkdir(mode=0o700, parents=True, exist_ok=True)
+            status = base.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+                continue
+            os.utime(mine)
+            for other in base.iterdir():
+                if other != mine and time.time() - other.stat().st_mtime > _OLD:
+                    shutil.rmtree(other, ignore_errors=True)
+        except OSError:
+            continue
+        if os.access(mine, os.W_OK | os.X_OK):
+            return str(mine)
+    return None
+
+
+def _bases() -> Iterator[Path]:
+    """Yield directories in which machine code may be kept, the best first."""
+    with contextlib.suppress(RuntimeError):  # nobody says where the home is
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whesl" / "machine-code"
+    with contextlib.suppress(OSError):  # no directory for temporary files can be written
+        base = Path(tempfile.gettempdir()) / f"whesl-machine-code-{os.geteuid()}"
+        with contextlib.suppress(FileExistsError):
+            base.mkdir(mode=0o700)
+        yield base
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+    COMPILES: bool  # whether numba is installed
+
+    def jit(function: Function) -> Function:
+        """Compile a function when it is first called, and keep the machine code for later processes."""
+        return function
+
+    def jit_inner(function: Function) -> Function:
+        """Compile a function that makes no arrays.
+
+        It counts no references: where tuples of arrays are handed on for each task, these atomic counts take
+        more time than all else.
+        """
+        return function
+
+    def jitable(function: Function) -> Function:
+        """Leave a function as it is, and let compiled ones call it."""
+        return function
+
+else:
+    try:
+        numba = importlib.import_module("numba") if compiles() else None
+    except ImportError:  # the extra `predict` alone: placement plugins decide in plain Python
+        numba = None
+    if numba is None:
+        COMPILES = False
+
+        def jit(function):
+            """Leave a function as it is."""
+            return function
+
+        jit_inner = jitable = jit
+
+    else:
+        COMPILES = not numba.config.DISABLE_JIT
+        if not os.environ.get("NUMBA_CACHE_DIR"):
+            numba.config.CACHE_DIR = cache_directory() or ""
+        # Without a directory of its own numba would look for one, and fail where there is none.
+        _CACHE = bool(numba.config.CACHE_DIR)
+        jit_inner = numba.njit(cache=_CACHE, nogil=True, _nrt=False)
+        jitable = importlib.import_module("numba.extending").register_jitable
+
+        def jit(function):
+            """Compile a function when it is first called, and keep the machine code for later processes."""
+            compiled = numba.njit(cache=_CACHE, nogil=True)(function)
+            if not COMPILES:
+                return compiled
+            resolved = compiled.get_call_template
+
+            def of_types(args, kws):
+                """Resolve a call by types alone: numba would compile anew for each constant argument."""
+                return resolved(
+                    tuple(map(numba.types.unliteral, args)),
+                    {name: numba.types.unliteral(kind) for name, kind in dict(kws).items()},
+                )
+
+            compiled.get_call_template = of_types
+            return compiled

@@ -1,0 +1,1 @@
+"""Runs tasks and recovers them: from a line of output to a restarted attempt."""

@@ -1,0 +1,245 @@
+"""Starting, finding and ending the user's one coordinator.
+
+One per WHESL home: a lock that the living one holds. Who needs it calls ``ensure_running``.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from whesl.files import file_retry
+from whesl.model import home as places
+from whesl.model.errors import TransientError, WheslError
+from whesl.runtime.locking import takeover_lock
+from whesl.runtime.locking.takeover_lock import HeldError
+from whesl.runtime.wire.client import request
+from whesl.runtime.wire.endpoint import Endpoint, read_endpoint
+from whesl.runtime.wire.keys import private_directory
+from whesl.runtime.wire.messages import Command, Query
+
+BIND_VARIABLE = "WHESL_BIND"
+START_LIMIT = 20.0
+_PING = 2.0
+# Bytes of a journal in a second, on a machine that has other things to do; 20 times as many on an idle one.
+_SLOWEST_READING = 1e6
+_LOG_TAIL = 2000
+ALREADY_RUNNING = 3
+# One that nobody has asked for by name does not stay on a login node for ever: it ends a week after the last
+# word about the last unfinished task, and the next `whesl run` starts another one where it ended.
+ON_DEMAND = ("--idle", str(7 * 86400))
+
+
+class AlreadyRunningError(WheslError):
+    """Another coordinator has this WHESL home."""
+
+    exit_code = ALREADY_RUNNING
+
+
+def lock(home: Path, *, take_over: bool = False) -> int:
+    """Take the coordinator's lock and return its descriptor, to be kept open.
+
+    Args:
+        home: the WHESL home.
+        take_over: somebody says that the coordinator on another host, which seems to hold it, is dead.
+
+    Raises AlreadyRunningError when another process holds it, WheslError when that cannot be told.
+    """
+    path = places.coordinator_lock(home)
+    private_directory(path.parent)
+    try:
+        try:
+            return takeover_lock.take(str(path), takeover_lock.owned())
+        except HeldError as error:
+            if take_over and not error.owner.here:
+                descriptor = takeover_lock.break_lock(str(path), error.owner, takeover_lock.owned())
+                if descriptor is not None:
+                    return descriptor
+            raise AlreadyRunningError(
+                f"another coordinator has {home} ({error.owner})",
+                hint="see `whesl coordinator status`; end it with `whesl coordinator stop`; "
+                "if its host is dead: `whesl coordinator start --take-over`",
+            ) from error
+    except OSError as error:
+        raise WheslError(
+            f"the lock {path} cannot be taken: {error.strerror}",
+            hint="`whesl doctor` tells what its file system can do; "
+            f"{places.VARIABLE} may be any directory of your own that nodes share",
+        ) from error
+
+
+def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
+    """Return what the living coordinator says of itself, None when none answers.
+
+    Args:
+        home: the WHESL home.
+        timeout: seconds to wait for its answer.
+    """
+    found = read_endpoint(home)
+    if found is None or _surely_gone(found):
+        return None
+    try:
+        reply = request(home, Query(what="health"), timeout)
+    except TransientError:
+        return None
+    body: dict[str, Any] = msgspec.json.decode(reply.body)
+    return body
+
+
+def begin(home: Path) -> subprocess.Popen[bytes] | None:
+    """Start the coordinator unless one seems to run, and do not wait for it: ``ensure_running`` does.
+
+    Args:
+        home: the WHESL home.
+
+    Returns the process that was started, if any. Raises HomeError, OSError.
+    """
+    found = read_endpoint(home)
+    return _spawn(home, ON_DEMAND) if found is None or _surely_gone(found) else None
+
+
+def ensure_running(
+    home: Path, *, options: Sequence[str] = ON_DEMAND, child: subprocess.Popen[bytes] | None = None
+) -> Endpoint:
+    """Start the coordinator unless it runs, and return where it listens.
+
+    Args:
+        home: the WHESL home.
+        options: those of ``python -m whesl.runtime.coordinator``, for one that has to be started.
+        child: one that is starting (``begin``).
+
+    Raises TransientError when it ends, or does not answer in time, with the end of its log.
+    """
+    limit = start_limit(home)
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        found = read_endpoint(home)
+        if found is not None and running(home, _PING if _elsewhere(found) else _PING / 4) is not None:
+            return found
+        if found is not None and found.foreign and _held(home):
+            raise _unheard(found)
+        if child is None or child.poll() == ALREADY_RUNNING:
+            # The one that has the lock is starting, ending, or hangs; the next round tells.
+            child = _spawn(home, options)
+        elif child.poll() is not None:
+            break
+        time.sleep(0.05)
+    ended = child.poll() if child is not None else None
+    how = f"did not start within {limit:.0f} s" if ended is None else f"ended at once (status {ended})"
+    hint = f"its log is {places.coordinator_log(home)}; try `whesl coordinator start --foreground`"
+    if _full(home):
+        hint = f"the file system of {home} is full: make room, or set WHESL_HOME to another one"
+    raise TransientError(f"the coordinator {how}: {_last_words(home)}", hint=hint)
+
+
+def _full(home: Path) -> bool:
+    """Whether nothing can be written, not even to a log."""
+    try:
+        return os.statvfs(home).f_bavail == 0
+    except OSError:
+        return False
+
+
+def start_limit(home: Path) -> float:
+    """Return for how many seconds a coordinator may be starting: it reads its journal first."""
+    try:
+        size = places.coordinator_journal(home).stat().st_size
+    except OSError:
+        size = 0
+    return START_LIMIT + size / _SLOWEST_READING
+
+
+def stop(home: Path, timeout: float = START_LIMIT) -> bool:
+    """End the coordinator in order; False when none runs.
+
+    Raises TransientError when it does not end in time, or is there and does not answer.
+    """
+    found = read_endpoint(home)
+    if found is None:
+        return False
+    if running(home) is None:
+        if _surely_gone(found) or not _held(home):
+            return False
+        raise _unheard(found)
+    request(home, Command(id=uuid.uuid4().hex, action="stop"), timeout)
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        present = read_endpoint(home)
+        if (present is None or present.incarnation != found.incarnation) and _surely_gone(found, True):
+            return True
+        time.sleep(0.02)
+    raise TransientError(
+        f"the coordinator (process {found.pid} on {found.host}) did not end within {timeout:g} s",
+        hint="a step of a recovery may still run; look at `whesl events`",
+    )
+
+
+def _held(home: Path) -> bool:
+    """Whether a living coordinator has the lock, as far as can be told."""
+    try:
+        return takeover_lock.holder(str(places.coordinator_lock(home))) is not None
+    except OSError:
+        return True
+
+
+def _unheard(found: Endpoint) -> TransientError:
+    """Return what to say of a coordinator that is there, and whose answer cannot be had."""
+    why = found.foreign or f"it hangs, or port {found.port} of {found.host} cannot be reached from here"
+    stop = "that version's `whesl coordinator stop`, or " if found.foreign else ""
+    return TransientError(
+        f"the coordinator (process {found.pid} on {found.host}) does not answer: {why}",
+        hint=f"end it with {stop}`kill {found.pid}` on {found.host}; running tasks go on without it",
+    )
+
+
+def _surely_gone(endpoint: Endpoint, elsewhere: bool = False) -> bool:
+    """Whether a coordinator's process is over; ``elsewhere`` is the answer for one on another machine."""
+    if _elsewhere(endpoint):
+        return elsewhere
+    try:
+        return bool(psutil.Process(endpoint.pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _elsewhere(endpoint: Endpoint) -> bool:
+    return endpoint.host != socket.gethostname()
+
+
+def _spawn(home: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
+    private_directory(home)
+    private_directory(places.coordinator(home))
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    log = file_retry.retried(lambda: os.open(places.coordinator_log(home), append, 0o600))
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "whesl.runtime.coordinator", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "WHESL_HOME": str(home)},
+            cwd=home,
+            start_new_session=True,
+        )
+    finally:
+        file_retry.close(log)
+
+
+def _last_words(home: Path) -> str:
+    try:
+        text = places.coordinator_log(home).read_text(errors="replace")[-_LOG_TAIL:]
+    except OSError:
+        return "it wrote no log"
+    # A hint stands below what it is for.
+    lines = [line for line in text.strip().splitlines() if not line.startswith(" ")]
+    return lines[-1] if lines else "its log is empty"

@@ -1,0 +1,82 @@
+"""Another job's claim on a task that has an owner. Pure.
+
+The owner may have ended without a message that arrived: with its node, or out of the coordinator's reach. So
+the claim is not refused before the owner was heard again, or the resource manager of its job was asked. The
+isolator that claims registers again meanwhile, and starts nothing.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.model.states import TaskState
+from whesl.runtime.coordinator.core.recovery import requeue_and_silent_tasks
+from whesl.runtime.coordinator.core.state import Contest, TaskEntry
+from whesl.runtime.coordinator.core.transition_context import Transition
+from whesl.runtime.wire.messages import Register, Welcome
+
+AGAIN = 2.0  # seconds between two registrations of the claim
+LIMIT = 60.0  # seconds after which a manager that cannot be asked is no reason to hold nodes any longer
+
+
+def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
+    """Whether a claim that would be refused is to wait, since its task's owner may have ended.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+        message: of another claim.
+    """
+    other_job = message.job_id != entry.job_id and message.claim not in entry.fenced
+    if not other_job or entry.state.final or not (entry.claim and entry.job_id and entry.rjms):
+        return False
+    contests = transition.state.volatile.contests
+    known = contests.get(entry.id)
+    if known is None or transition.now - known.asked > LIMIT:
+        known = Contest(since=transition.now, asked=transition.now)
+    heard = transition.state.volatile.heard.get(entry.id, 0.0) > known.since
+    # An answer that is still on its way, or cannot be written down yet, is waited for.
+    silent = entry.id in transition.state.volatile.unseen and known.unseen - known.since >= LIMIT
+    if known.lives or heard or silent:
+        return False
+    transition.volatile(
+        contests=contests.with_(entry.id, msgspec.structs.replace(known, asked=transition.now))
+    )
+    requeue_and_silent_tasks.look(transition, entry, every=AGAIN)
+    return True
+
+
+def wait(transition: Transition, peer: str, message: Register, reason: str) -> None:
+    """Have a claim's isolator register again.
+
+    Args:
+        transition: the present transition.
+        peer: that isolator.
+        message: its registration.
+        reason: why it is not admitted yet.
+    """
+    transition.send(peer, Welcome(task=message.task, admitted=False, reason=reason, again=AGAIN))
+
+
+def over(transition: Transition, task: str) -> None:
+    """Forget a contest that was decided."""
+    contests = transition.state.volatile.contests
+    if task in contests:
+        transition.volatile(contests=contests.without(task))
+
+
+def why(transition: Transition, entry: TaskEntry) -> str:
+    """Return why another job's claim is refused while a task has an owner.
+
+    Args:
+        transition: the present transition.
+        entry: the task.
+    """
+    claim = f"job {entry.job_id or '(none)'} (claim {entry.claim})"
+    unseen = transition.state.volatile.unseen.get(entry.id)
+    if unseen is not None:
+        return (
+            f"{claim} perhaps still runs it: {entry.rjms} cannot be asked: {unseen}; "
+            f"when that job has surely ended, say so: whesl cancel {entry.id}"
+        )
+    return f"{claim} {'perhaps still runs it' if entry.state is TaskState.UNOBSERVED else 'runs it'}"

@@ -1,0 +1,229 @@
+"""Which tasks get a changed configuration, dependents first: stored for those to come, sent to the running.
+
+One exception may change all tasks of a workflow. Ten thousand messages take some tenths of a second, in which
+nobody else would be answered: so the core asks for all of them with one command, and the shell works it off
+in slices. What is left is forgotten by a kill: a start tells every running task its configuration again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+import msgspec
+
+from whesl.model.configuration_changes import Configuration
+from whesl.model.states import TaskState
+from whesl.runtime.coordinator.core.dependents_and_names import coupled, dependents, running
+from whesl.runtime.coordinator.core.events_and_commands import Send, Tell
+from whesl.runtime.coordinator.core.state import Recovery, State, TaskEntry
+from whesl.runtime.coordinator.core.transition_context import Transition
+from whesl.runtime.journal.records import coordinator_records as records
+from whesl.runtime.wire.messages import Reconfigure
+
+
+def apply_changes(transition: Transition, recovery: Recovery, *, own: bool = True) -> None:
+    """Give the tasks concerned what a recovery's steps changed for them.
+
+    Args:
+        transition: the transition of the core.
+        recovery: all of whose steps are done.
+        own: the failed task's own configuration too; not where it went with the grant.
+    """
+    if recovery.refused:
+        return
+    if own and recovery.configuration is not None:
+        new = upon_present(transition, recovery, {recovery.task: recovery.configuration})
+        configure(transition, new, because=recovery.id, signal=0)
+    if recovery.dependents is not None:
+        change = recovery.dependents
+        changes = dict.fromkeys(dependents(transition.state, recovery.task), change)
+        configure_by_change(transition, changes, because=recovery.exception, signal=recovery.signal)
+    if recovery.others:
+        new = upon_present(transition, recovery, recovery.others)
+        configure(transition, new, because=recovery.exception, signal=recovery.signal)
+
+
+def upon_present(
+    transition: Transition, recovery: Recovery, new: dict[str, Configuration]
+) -> dict[str, Configuration]:
+    """Return configurations that a recovery's steps made as they would be had the steps been carried out now.
+
+    Between a step and the time its change comes into force (a requeue may wait for its scheduler for long)
+    another task's recovery may have changed the same configuration: an ancestor's new paths are not undone.
+    """
+    tasks, bases = transition.state.tasks, recovery.bases
+    return {
+        task: made.rebased(bases[task], tasks[task].configuration) if task in bases else made
+        for task, made in new.items()
+        if task in tasks
+    }
+
+
+def configure_by_change(
+    transition: Transition, changes: dict[str, Configuration], *, because: str, signal: int = 0
+) -> None:
+    """Add a change to the configurations of tasks."""
+    tasks = transition.state.tasks
+    new: dict[str, Configuration] = {}
+    made: dict[tuple[int, int], Configuration] = {}  # thousands of dependents have one and the same
+    for task, change in changes.items():
+        entry = tasks.get(task)
+        if entry is None:
+            continue
+        both = (id(entry.configuration), id(change))
+        if both not in made:
+            made[both] = entry.configuration.added(change)
+        new[task] = made[both]
+    configure(transition, new, because=because, signal=signal)
+
+
+def configure(
+    transition: Transition, new: dict[str, Configuration], *, because: str, signal: int = 0, tell: bool = True
+) -> None:
+    """Store new configurations; tasks that run now are told at once, others when they register.
+
+    Args:
+        transition: the transition of the core.
+        new: whole configurations by task; equal ones are passed over, the version is set here.
+        because: for the record.
+        signal: sent to running tasks, 0 for none.
+        tell: False where another message carries the configuration.
+    """
+    tasks = transition.state.tasks
+    changed: dict[str, Configuration] = {}
+    made: dict[tuple[int, int], Configuration | None] = {}
+    for task, configuration in new.items():
+        entry = tasks.get(task)
+        if entry is None:
+            continue
+        both = (id(configuration), id(entry.configuration))
+        if both not in made:
+            made[both] = _next(configuration, entry.configuration)
+        following = made[both]
+        if following is not None:
+            changed[task] = following
+    if not changed:
+        return
+    # Thousands of dependents share one configuration, and so they do in the record.
+    numbers: dict[int, int] = {}
+    transition.record(
+        records.Configured(
+            tasks={task: numbers.setdefault(id(new), len(numbers)) for task, new in changed.items()},
+            configurations=tuple({id(new): new for new in changed.values()}.values()),
+            because=because,
+            signal=signal,
+        )
+    )
+    if tell:
+        told = tuple(entry.id for entry in running(transition.state, changed))
+        if told:
+            transition.do(Tell(tasks=told, signal=signal))
+
+
+def tell_again(transition: Transition, entries: Iterable[TaskEntry]) -> None:
+    """Tell running tasks their configurations: a coordinator before this one may not have come to that.
+
+    Before anything else that has them too: a task that knows a configuration ignores the signal with it.
+    """
+    by_signal: dict[int, list[str]] = {}
+    for entry in entries:
+        if entry.configuration.version:
+            by_signal.setdefault(entry.signal, []).append(entry.id)
+    for signal, tasks in by_signal.items():
+        transition.do(Tell(tasks=tuple(tasks), signal=signal))
+
+
+def _next(configuration: Configuration, present: Configuration) -> Configuration | None:
+    """Return a configuration with the version that follows the present one, None when it says the same."""
+    if configuration.says_the_same(present):
+        return None
+    return msgspec.structs.replace(configuration, version=present.version + 1)
+
+
+def note_not_told(
+    transition: Transition, task: str, exception: str, change: Configuration | None, signal: int
+) -> None:
+    """Write down which running tasks a task is coupled with that do not hear of its restart.
+
+    Args:
+        transition: the transition of the core.
+        task: the restarted one.
+        exception: what it was restarted for.
+        change: what its recovery changes for the others, None for nothing.
+        signal: that they are sent, 0 for none.
+    """
+    for entry in running(transition.state, coupled(transition.state, task)):
+        if entry.quiet:
+            reason = "its isolator does not answer"
+        elif change is None:
+            reason = f"{exception} has no step of DEPENDENT_JOB"
+        elif not signal and not change.restart:
+            reason = "no signal is named, so it knows only if it reads the file that WHESL_RECONFIGURE names"
+        else:
+            continue
+        transition.record(records.NotTold(task=entry.id, other=task, exception=exception, reason=reason))
+        transition.say(f"{entry.id} is not told that {task} was restarted: {reason}")
+
+
+def tell_of_failure(transition: Transition, failed: TaskEntry) -> None:
+    """Tell the running tasks with which a task is coupled, and the user, that it has failed for good.
+
+    They may wait for its data for ever. They find it in the file that WHESL_RECONFIGURE names; no signal is
+    sent, since no rule names one, and by default most would end the program.
+    """
+    workflow = transition.state.workflows.get(failed.workflow)
+    if transition.state.tasks[failed.id].state is not TaskState.FAILED or (workflow and workflow.observe):
+        return
+    partners = tuple(running(transition.state, coupled(transition.state, failed.id)))
+    change = Configuration(failed=(failed.id,))
+    configure_by_change(transition, {each.id: change for each in partners}, because=f"{failed.id} has failed")
+    for each in partners:
+        transition.record(records.CoupledFailed(task=each.id, other=failed.id))
+        transition.say(f"{each.id}: {failed.id}, with which it is coupled, has failed")
+
+
+class WaitingPeers:
+    """The peers that wait to be told, in the order in which they were named.
+
+    Each is told the configuration that its task has *then*; one that has been replaced meanwhile, or whose
+    task has ended, is passed over: a successor was told when it registered.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[str, int]] = {}  # task and signal by peer
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, state: State, command: Tell) -> None:
+        """Put tasks in line. One that waits already keeps its place, and an earlier change's signal.
+
+        Args:
+            state: in which the tasks' present peers are known.
+            command: whom to tell.
+        """
+        for task in command.tasks:
+            entry = state.tasks.get(task)
+            if entry is not None and entry.peer:
+                _, before = self._waiting.get(entry.peer, (task, 0))
+                self._waiting[entry.peer] = (task, command.signal or before)
+
+    def take(self, state: State, most: int) -> list[Send]:
+        """Return the messages to the next peers in line, which are out of it then.
+
+        Args:
+            state: the present one.
+            most: how many peers.
+        """
+        found = (self.before(state, peer) for peer in list(islice(self._waiting, most)))
+        return [send for send in found if send is not None]
+
+    def before(self, state: State, peer: str) -> Send | None:
+        """Return what has to be said to a peer before anything newer is; None when it does not wait."""
+        task, signal = self._waiting.pop(peer, ("", 0))
+        entry = state.tasks.get(task)
+        if entry is None or entry.peer != peer or not entry.live:
+            return None
+        message = Reconfigure(task=entry.alias or entry.id, configuration=entry.configuration, signal=signal)
+        return Send(peer=peer, message=message)

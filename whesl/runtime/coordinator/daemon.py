@@ -1,0 +1,446 @@
+"""The coordinator's shell: one loop over sockets, workers and the clock; journal first, then act.
+
+A step of the core is carried out in this order: its records are on disk, the state is the new one, the
+message that caused it is acknowledged, its commands are performed. A kill between any two of these loses
+nothing: what was written down is continued by the next start, what was not is sent again by its sender.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import select
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any, get_args
+
+import msgspec
+import zmq
+
+from whesl import __version__
+from whesl.files import file_retry
+from whesl.managers.workflow.submission import bad_nodes_file
+from whesl.model import home as places
+from whesl.model.errors import WheslError
+from whesl.runtime.coordinator import file_limit, json_views, python_gc
+from whesl.runtime.coordinator.core.events_and_commands import (
+    Command,
+    Event,
+    HeartbeatsArrived,
+    Say,
+    Send,
+    Started,
+    Stop,
+    Tell,
+    Tick,
+)
+from whesl.runtime.coordinator.core.machine import events_of, recorded_step
+from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import WaitingPeers
+from whesl.runtime.coordinator.core.state import Settings
+from whesl.runtime.coordinator.counters import Figures
+from whesl.runtime.coordinator.effects.blocking_call_workers import Call, Calls, Workers
+from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports
+from whesl.runtime.coordinator.metrics import LatestSnapshot
+from whesl.runtime.coordinator.storage.background_snapshots import Snapshotter
+from whesl.runtime.coordinator.storage.restore import reopen
+from whesl.runtime.coordinator.storage.snapshots import Kept
+from whesl.runtime.journal import Clock, Journal, JournalError, snapshot
+from whesl.runtime.journal.records import coordinator_records as records
+from whesl.runtime.wire.curve_sockets import BindError
+from whesl.runtime.wire.delivery import new_incarnation
+from whesl.runtime.wire.endpoint import Endpoint, reachable_addresses, read_endpoint, write_endpoint
+from whesl.runtime.wire.keys import UserKeys, user_keys
+from whesl.runtime.wire.messages import WIRE_VERSION, Query, Register, Reply
+from whesl.runtime.wire.metrics_server import MetricsServer
+from whesl.runtime.wire.server import CoordinatorServer, Delivery
+from whesl.runtime.wire.spool import collect, put_aside
+
+LOG = logging.getLogger(__name__)
+_LONGEST_TICK = 1.0
+_FAREWELL = 2.0
+_BATCH = 256
+_JOURNAL_RETRY = 1.0
+# Where more messages come in a second, a round that had few is followed by a wait of some milliseconds:
+# a round takes longer than what is done in it for one heartbeat (network drivers gather packets likewise).
+_MANY, _FEW = 500, 32
+_GATHERING = 3
+# At most so many tasks are told a new configuration at once, one time after the other after so many seconds:
+# 10,000 in two seconds, a third of a processor, while others are answered.
+_SLICE = 25
+_PACE = 0.005
+# Room for some thousand records, when the journal's disk is full.
+_RESERVE = 2 * 1024 * 1024
+
+
+# An event, and the messages that it stands for: none for what did not arrive.
+_Taken = tuple[Event, tuple[Delivery, ...]]
+
+
+class Daemon:
+    """One coordinator; its lock is held by the caller.
+
+    Args:
+        home: the WHESL home.
+        ports: schedulers and workflow managers.
+        settings: times and limits.
+        bind: address to listen on, ``*`` for all.
+        allowed: ports that it may listen on; None: any.
+        idle: seconds without an unfinished task and without a message after which it ends; None: never.
+        metrics: host and port to serve figures on; None: nowhere. Where it cannot, the log says so.
+        log: takes what handlers print on standard error.
+
+    Raises JournalError or BindError when it cannot start.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        ports: Ports,
+        *,
+        settings: Settings = Settings(),  # noqa: B008 - frozen
+        bind: str = "*",
+        allowed: range | None = None,
+        idle: float | None = None,
+        metrics: tuple[str, int] | None = None,
+        log: IO[Any] | int,
+    ) -> None:
+        self._home = home
+        self._clock = Clock()
+        self._idle = idle
+        self._directory = places.coordinator(home)
+        journal = self._directory / "journal.db"
+        after = max(map(snapshot.number, snapshot.found(self._directory)), default=0)
+        self._journal = Journal(journal, reserve=_RESERVE, after=after)
+        if self._journal.damage is not None:
+            LOG.error("%s", self._journal.damage)
+        self._incarnation = new_incarnation()
+        keys = user_keys(home)
+        # The port of the last start, if it is free: clients that still know it come back at once.
+        earlier = read_endpoint(home)
+        self._server = self._listen(bind, allowed, earlier.port if earlier else 0, keys)
+        self._endpoint = Endpoint(
+            host=socket.gethostname(),
+            addresses=reachable_addresses(bind),
+            port=self._server.port,
+            public_key=keys.coordinator.public,
+            pid=os.getpid(),
+            incarnation=self._incarnation,
+            wire=WIRE_VERSION,
+            version=__version__,
+        )
+        self._figures = Figures()
+        begun, kept = reopen(self._journal, settings)
+        self._state = kept.state
+        self._server.restore(kept.inbox)
+        self._figures.restore(kept.figures)
+        self._snapshotter = Snapshotter(self._journal, begun)
+        self._shown = LatestSnapshot(self._directory / "journal.db")
+        self._metrics = self._serve(metrics) if metrics is not None else None
+        self._workers = Workers()
+        self._calls = Calls(self._workers, ports, log)
+        self._waiting_peers = WaitingPeers()
+        self._next_sending = 0.0
+        self._events: deque[Event] = deque([Started()])
+        self._stopping = False
+        self._journal_failed = False
+        self._trouble = ""  # what is wrong with the journal now, for people
+        self._needed = time.monotonic()
+        self._most_connections = file_limit.raise_limit()
+        self._full = False
+        self._interval = min(_LONGEST_TICK, settings.heartbeat / 4)
+        self._next_tick = 0.0
+        self._heard = self._new = 0  # messages since the last tick, and in the last round
+        self._many = False
+        self._signals, self._signalled = socket.socketpair()
+        for end in (self._signals, self._signalled):
+            end.setblocking(False)
+
+    def run(self) -> None:
+        """Serve until told to stop."""
+        python_gc.spare()
+        write_endpoint(self._home, self._endpoint)
+        started = records.CoordinatorStarted(pid=self._endpoint.pid, host=self._endpoint.host)
+        self._journal.append(started.kind, started, self._clock())
+        bad_nodes_file.publish(self._home, self._state.bad_nodes.values())
+        LOG.info("listening on port %d, %d tasks known", self._server.port, len(self._state.tasks))
+        if self._most_connections < file_limit.FEW:
+            most = self._most_connections
+            LOG.warning("at most %d isolators can be connected: %s", most, file_limit.advice(most))
+        self._listen_for_signals()
+        poller = zmq.Poller()
+        for watched in (*self._server.sockets, self._workers.fileno(), self._signals.fileno()):
+            poller.register(watched, zmq.POLLIN)
+        aside = select.poll()
+        for descriptor in (self._workers.fileno(), self._signals.fileno()):
+            aside.register(descriptor, select.POLLIN)
+        while not self._stopping:
+            if self._many and self._new < _FEW:
+                aside.poll(_GATHERING)
+            self._iterate({which for which, _ in poller.poll(max(1, int(self._wait() * 1000)))})
+        self._close(poller)
+
+    def stop(self) -> None:
+        """End after the present round."""
+        self._stopping = True
+
+    # The loop, step by step -----------------------------------------------------------------------------
+
+    def _iterate(self, readable: set[Any]) -> None:
+        if self._signals.fileno() in readable:
+            self._hear_signals()
+        if self._workers.fileno() in readable:
+            self._events.extend(self._workers.results())
+        if self._events:
+            self._handle_events()
+        self._hear()
+        if time.monotonic() >= self._next_tick:
+            self._next_tick = time.monotonic() + self._interval
+            self._many = self._heard > _MANY * self._interval
+            self._heard = 0
+            self._collect()
+            self._take([(Tick(), ())])
+            self._count_connections()
+            self._publish()
+            self._snapshotter.look(len(self._state.tasks), self._kept)
+        self._server.tick()
+        self._tell_some()
+        self._rest()
+
+    def _wait(self) -> float:
+        if self._events:
+            return _JOURNAL_RETRY if self._journal_failed else 0.0
+        next_deadline = min(self._next_tick, self._next_sending) if self._waiting_peers else self._next_tick
+        wait = next_deadline - time.monotonic()
+        retry = self._server.next_deadline()
+        if retry is not None:
+            wait = min(wait, retry - time.monotonic())
+        return max(wait, 0.0)
+
+    def _hear_signals(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            if self._signals.recv(64):
+                LOG.info("told to end by a signal")
+                self.stop()
+
+    def _handle_events(self) -> None:
+        """Take in what workers found out; what cannot be written down yet stays in line."""
+        waiting: list[_Taken] = [(event, ()) for event in self._events]
+        if self._take(waiting):
+            for _ in waiting:
+                self._events.popleft()
+
+    def _hear(self) -> None:
+        deliveries = self._server.receive()
+        self._new = len(deliveries)
+        if not deliveries:
+            return
+        self._heard += len(deliveries)
+        self._needed = time.monotonic()
+        kinds = {type(delivery.message) for delivery in deliveries}
+        if Register in kinds:
+            # What is left by now concerns whoever starts now: an ancestor may have ended out of reach.
+            self._collect()
+        if Query in kinds:
+            for delivery in deliveries:
+                if isinstance(delivery.message, Query):
+                    self._server.settle(delivery)
+                    self._server.send(delivery.peer, self._answer(delivery.message))
+            deliveries = [delivery for delivery in deliveries if not isinstance(delivery.message, Query)]
+        heard = list(events_of(deliveries))
+        for first in range(0, len(heard), _BATCH):
+            # What is not written down is not acknowledged: its sender says it again.
+            self._take(heard[first : first + _BATCH])
+
+    def _collect(self) -> None:
+        """Take in what isolators have left that ended while this coordinator was out of their reach."""
+        try:
+            found, unreadable = collect(self._home)
+        except OSError as error:
+            LOG.error("what isolators may have left could not be looked at: %s", error)
+            return
+        for path in unreadable:
+            with contextlib.suppress(OSError):
+                LOG.error("what was left could not be understood, see %s", put_aside(path))
+        for left in found:
+            new = list(events_of(self._server.take_in(left.envelopes)))
+            if not all(self._take(new[first : first + _BATCH]) for first in range(0, len(new), _BATCH)):
+                return
+            if new:
+                LOG.info("%s had left %d messages, %d of them new", left.peer, len(left.envelopes), len(new))
+            self._server.forget(left.peer)
+            with contextlib.suppress(OSError):
+                file_retry.remove(left.path, file_retry.BRIEF)
+
+    def _take(self, events: Sequence[_Taken]) -> bool:
+        """Take events in, all or none; False when they could not be written down: nothing has happened then.
+
+        Their records share one write: a thousand isolators that register at once wait for one fsync, not
+        for a thousand.
+        """
+        now = self._clock()
+        state = self._state
+        written: list[records.AnyRecord] = []
+        commands: list[Command] = []
+        for event, deliveries in events:
+            state, own, more = recorded_step(state, event, [each.origin for each in deliveries], now)
+            written += own
+            commands += more
+        if written and not self._write_down(written, now):
+            return False
+        changed = state.bad_nodes is not self._state.bad_nodes
+        self._state = state
+        if changed:
+            bad_nodes_file.publish(self._home, state.bad_nodes.values())
+        for record in written:
+            self._figures.take(record)
+        for event, deliveries in events:
+            if isinstance(event, HeartbeatsArrived):
+                self._figures.heartbeats += len(deliveries)
+            for delivery in deliveries:
+                self._server.settle(delivery)
+        for command in commands:
+            _PERFORM[type(command)](self, command)
+        self._calls.look_at_jobs(state)
+        return True
+
+    def _write_down(self, written: list[records.AnyRecord], now: float) -> bool:
+        try:
+            self._journal.append_many([(record.kind, record) for record in written], now)
+        except JournalError as error:
+            if not self._journal_failed:
+                LOG.error("%s; nothing is decided until it can be written", error)
+            self._journal_failed = True
+            self._trouble = f"{error.message}; nothing is decided until it can be written"
+            return False
+        tight = f"the disk of the journal {self._journal.path} is full; its reserve is used"
+        if self._journal.tight and self._trouble != tight:
+            LOG.error("%s", tight)
+        self._journal_failed = False
+        self._trouble = tight if self._journal.tight else ""
+        return True
+
+    def _rest(self) -> None:
+        """End when nobody has needed the coordinator for as long as was asked for."""
+        if self._idle is None or time.monotonic() - self._needed < self._idle:
+            return
+        if all(task.state.final for task in self._state.tasks.values()):
+            LOG.info("idle for %g s: ending", self._idle)
+            self.stop()
+        else:
+            # One may wait in a queue, or be paused. Nobody looks at 100,000 tasks every round.
+            self._needed = time.monotonic()
+
+    # Commands -------------------------------------------------------------------------------------------
+
+    def _send(self, command: Send) -> None:
+        earlier = self._waiting_peers.before(self._state, command.peer)
+        if earlier is not None:
+            self._server.send(earlier.peer, earlier.message)
+        self._server.send(command.peer, command.message)
+
+    def _tell_some(self) -> None:
+        """Tell the next of those whose configuration has changed; first came what somebody waits for."""
+        if self._waiting_peers and time.monotonic() >= self._next_sending:
+            for send in self._waiting_peers.take(self._state, _SLICE):
+                self._server.send(send.peer, send.message)
+            self._next_sending = time.monotonic() + _PACE
+
+    # Beside the loop ------------------------------------------------------------------------------------
+
+    def _listen(self, bind: str, allowed: range | None, port: int, keys: UserKeys) -> CoordinatorServer:
+        if allowed is not None and port not in allowed:
+            port = 0
+        try:
+            return CoordinatorServer(bind, port, keys, self._incarnation, ports=allowed)
+        except BindError:
+            if not port:
+                raise
+            return CoordinatorServer(bind, 0, keys, self._incarnation, ports=allowed)
+
+    def _kept(self) -> Kept:
+        """Return what all that is in the journal amounts to."""
+        return Kept(state=self._state.durable(), inbox=self._server.memory(), figures=self._figures.memory())
+
+    def _answer(self, query: Query) -> Reply:
+        if query.what == "status":
+            body = json_views.status_view(self._state, query.workflow)
+        elif query.what == "nodes":
+            body = json_views.nodes_view(self._state, self._clock())
+        elif query.what == "health":
+            body = json_views.health_view(self._state, dict(self._server.counters), self._server.waiting())
+            body.update(pid=self._endpoint.pid, host=self._endpoint.host, port=self._endpoint.port)
+            body.update(metrics=self._metrics.where if self._metrics is not None else "")
+            body.update(journal=self._trouble or self._snapshotter.trouble)
+        else:
+            return Reply(ok=False, error=f"there is no query {query.what!r}")
+        return Reply(ok=True, body=msgspec.json.encode(body))
+
+    def _serve(self, where: tuple[str, int]) -> MetricsServer | None:
+        """Serve figures. Recoveries matter more: a port that is taken keeps no coordinator from starting."""
+        try:
+            server = MetricsServer(self._shown, *where)
+        except WheslError as error:
+            LOG.error("%s", error)
+            return None
+        LOG.info("metrics on http://%s/metrics", server.where)
+        return server
+
+    def _count_connections(self) -> None:
+        """Say so when no more isolators can be connected: those go on alone, and nothing is known of them."""
+        connections, most = self._server.connections(), self._most_connections
+        if connections >= most and not self._full:
+            LOG.error("%d connections, no more are possible: %s", connections, file_limit.advice(most))
+        self._full = connections >= most
+
+    def _publish(self) -> None:
+        if self._metrics is not None:
+            snapshot = self._figures.snapshot(
+                self._state,
+                connected=self._server.connected(),
+                waiting=self._server.waiting(),
+                counters=self._server.counters,
+                now=self._clock(),
+            )
+            self._shown.publish(snapshot)
+
+    def _listen_for_signals(self) -> None:
+        signal.set_wakeup_fd(self._signalled.fileno(), warn_on_full_buffer=False)
+        for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(signum, lambda *_: None)
+
+    def _close(self, poller: zmq.Poller) -> None:
+        """Say goodbye: replies on their way are delivered, the endpoint file goes, the journal is closed."""
+        deadline = time.monotonic() + _FAREWELL
+        for send in self._waiting_peers.take(self._state, len(self._waiting_peers)):
+            self._server.send(send.peer, send.message)
+        while not self._server.idle() and time.monotonic() < deadline:
+            poller.poll(20)
+            self._server.receive()
+            self._server.tick()
+        found = read_endpoint(self._home)
+        if found is not None and found.incarnation == self._incarnation:
+            with contextlib.suppress(OSError):
+                file_retry.remove(places.endpoint(self._home))
+        with contextlib.suppress(JournalError):
+            # Only a remark for people; the state does not need it.
+            stopped = records.CoordinatorStopped()
+            self._journal.append(stopped.kind, stopped, self._clock())
+        self._journal.close()
+        self._server.close()
+        if self._metrics is not None:
+            self._metrics.close()
+        LOG.info("ended")
+
+
+_PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
+    Send: Daemon._send,
+    Tell: lambda daemon, command: daemon._waiting_peers.add(daemon._state, command),
+    **dict.fromkeys(get_args(Call), lambda daemon, command: daemon._calls.make(command, daemon._state)),
+    Say: lambda _, command: LOG.info("%s", command.text),
+    Stop: lambda daemon, _: daemon.stop(),
+}

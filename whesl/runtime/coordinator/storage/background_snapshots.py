@@ -1,0 +1,212 @@
+"""When the coordinator writes snapshots and moves old records out of its journal, beside its loop.
+
+The loop waits for none of it: a snapshot is of a state that never changes, and is written, read again and
+found sound in a thread, in small pieces; old records are copied there too, and only removing them is the
+loop's own, a few at a time. What cannot be done is said once, left, and tried again later: nothing that the
+coordinator decides depends on it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from whesl.runtime.coordinator.storage import snapshots
+from whesl.runtime.coordinator.storage.snapshots import Begun, Kept
+from whesl.runtime.journal import Journal, JournalError, archived_records, snapshot
+from whesl.runtime.journal.snapshot import Head, SnapshotError
+
+LOG = logging.getLogger(__name__)
+# Bytes that a task takes in a snapshot, about.
+_TASK = 600
+# Of a thread's work, its pauses; the longest in seconds.
+_PAUSE = 4.0
+_LONGEST_PAUSE = 0.1
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """When what is done.
+
+    ``records``, or a ``share`` of the number of tasks if that is more: after how many records the next
+    snapshot is due. ``old``: how many records are moved out of the journal together, once they are in
+    ``kept`` snapshots. ``removed``: how many of them are removed from it in one round of the loop.
+    ``history``: bytes of old records that are kept. ``apart``, ``again``: seconds between two snapshots,
+    and after one that failed.
+    """
+
+    records: int = 10_000
+    share: float = 0.25
+    kept: int = 2
+    old: int = 100_000
+    removed: int = 2000
+    history: int = 256 << 20
+    apart: float = 10.0
+    again: float = 60.0
+
+
+class Snapshotter:
+    """Writes the snapshots of one journal, for its only writer.
+
+    Args:
+        journal: the journal; used by the loop's thread alone.
+        begun: with which snapshot the coordinator began.
+        limits: when what is done.
+        clock: seconds, monotonic.
+
+    ``trouble`` says why there is no snapshot, '' while all is well.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        begun: Begun,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.trouble = ""
+        self._journal = journal
+        self._directory = journal.path.parent
+        self._limits = limits
+        self._clock = clock
+        self._last = begun.seq
+        self._size = begun.size
+        self._sound = [begun.path] if begun.path is not None else []
+        self._not_before = 0.0
+        self._removing = True  # what the last start has left to be removed
+        self._thread: threading.Thread | None = None
+        self._outcome = ""
+        for sentence in begun.said:
+            LOG.error("%s", sentence)
+        for path in begun.others:
+            try:
+                snapshot.put_aside(path)
+            except OSError as error:
+                LOG.error("%s could not be put aside: %s", path, error)
+
+    def look(self, tasks: int, kept: Callable[[], Kept]) -> None:
+        """Do what is due; called at each tick of the loop, when all that happened is in the journal.
+
+        Args:
+            tasks: how many there are.
+            kept: returns what is to be in a snapshot.
+        """
+        if self._thread is not None:
+            if self._thread.is_alive():
+                return
+            self._ended()
+        if self._journal.tight:
+            return  # what room there is, is for records
+        try:
+            if self._removing:
+                self._removing = self._journal.forget(self._limits.removed)
+            self._begin(tasks, kept)
+        except JournalError as error:
+            self._failed(error.message)
+
+    def _begin(self, tasks: int, kept: Callable[[], Kept]) -> None:
+        newest = self._journal.last
+        enough = max(self._limits.records, int(self._limits.share * tasks))
+        if newest - self._last < enough or self._clock() < self._not_before:
+            return
+        last = self._journal.anchor(newest)
+        if last is None:
+            return
+        head = Head(last=last, first=self._journal.anchor(1))
+        content = kept()
+        self._thread = threading.Thread(
+            target=self._guarded, args=(head, content), name="snapshot", daemon=True
+        )
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait for what is under way; for tests, and who has stopped the loop."""
+        if self._thread is not None:
+            self._thread.join()
+            self._ended()
+
+    def _ended(self) -> None:
+        self._thread = None
+        if self._outcome:
+            self._failed(self._outcome)
+            return
+        if self.trouble:
+            LOG.info("snapshots are written again")
+        self.trouble = ""
+        self._removing = True
+        self._not_before = self._clock() + self._limits.apart
+
+    def _failed(self, why: str) -> None:
+        self._not_before = self._clock() + self._limits.again
+        trouble = f"{why}; the journal has everything, and it is tried again"
+        if trouble != self.trouble:
+            LOG.error("%s", trouble)
+        self.trouble = trouble
+
+    # In the thread --------------------------------------------------------------------------------------
+
+    def _guarded(self, head: Head, kept: Kept) -> None:
+        try:
+            self._outcome = ""
+            self._write(head, kept)
+        except (SnapshotError, JournalError) as error:
+            self._outcome = error.message
+        except Exception as error:
+            # A thread that ended in silence would let the journal grow for ever.
+            LOG.exception("a snapshot failed in a way that it should not")
+            self._outcome = f"no snapshot was written ({type(error).__name__}: {error})"
+
+    def _write(self, head: Head, kept: Kept) -> None:
+        content = snapshots.pieces(kept)
+        expected = max(self._size, _TASK * len(kept.state.tasks))
+        breathe = _Breath()
+        path = snapshot.write(self._directory, head, content, expected=expected, breathe=breathe)
+        try:
+            snapshots.prove(path, breathe=breathe)
+        except FileNotFoundError:
+            raise SnapshotError(f"the snapshot {path} has been removed") from None
+        except SnapshotError:
+            path.unlink(missing_ok=True)
+            raise
+        self._size = path.stat().st_size
+        self._last = head.last.seq
+        self._sound = [path, *(sound for sound in self._sound if sound != path)][: self._limits.kept]
+        snapshot.tidy(self._directory, keep=self._sound)
+        if len(self._sound) == self._limits.kept:
+            self._put_away(snapshot.number(self._sound[-1]))
+
+    def _put_away(self, last: int) -> None:
+        """Move records out of the journal that are in all snapshots which are kept."""
+        with Journal(self._journal.path, read_only=True) as reader:
+            if last - max(reader.put_away_up_to(), 1) < self._limits.old:
+                return
+            reader.put_away(last, breathe=_Breath())
+            first = reader.anchor(1)
+            if first is not None:
+                for segment in archived_records.shrink(reader.path, first.crc, self._limits.history):
+                    LOG.warning(
+                        "the records %d to %d are kept no longer: older ones have more than %d bytes",
+                        segment.first,
+                        segment.last,
+                        self._limits.history,
+                    )
+
+
+class _Breath:
+    """Pauses of a thread, four times as long as its work: who decides something meets it seldom.
+
+    A loop that waits often, as this one does, waits for the interpreter each time that another thread has it.
+    """
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    def __call__(self) -> None:
+        """Pause for what was done since the last pause."""
+        worked = time.monotonic() - self._since
+        time.sleep(min(max(_PAUSE * worked, 0.001), _LONGEST_PAUSE))
+        self._since = time.monotonic()

@@ -1,0 +1,48 @@
+"""What a coordinator has in memory when it starts: of its newest snapshot, and the records after it."""
+
+from __future__ import annotations
+
+import logging
+
+from whesl.runtime.coordinator.core import journal_replay
+from whesl.runtime.coordinator.core.changes.apply_record import RecordError
+from whesl.runtime.coordinator.core.journal_replay import Replay
+from whesl.runtime.coordinator.core.state import Settings
+from whesl.runtime.coordinator.counters import Figures
+from whesl.runtime.coordinator.python_gc import put_off
+from whesl.runtime.coordinator.storage import snapshots
+from whesl.runtime.coordinator.storage.snapshots import Begun, Kept
+from whesl.runtime.journal import Journal
+from whesl.runtime.journal.records.coordinator_records import Record
+from whesl.runtime.wire.delivery import Inbox
+
+LOG = logging.getLogger(__name__)
+
+
+def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
+    """Return with which snapshot a journal began, and what all of it amounts to.
+
+    Args:
+        journal: an open one; its next record comes after what the snapshot knows.
+        settings: of the state.
+
+    Raises JournalError.
+    """
+    with put_off():
+        begun = snapshots.begin(journal, settings)
+        journal.go_on_after(begun.seq)
+        figures, inbox = Figures(), Inbox()
+        figures.restore(begun.kept.figures)
+        inbox.restore(begun.kept.inbox)
+        replay = Replay(settings, begun.kept.state)
+        for record in journal.read(begun.seq):
+            try:
+                found = journal_replay.read(record)
+                if isinstance(found, Record) and found.message is not None:
+                    inbox.note(*found.message)
+                replay.take(found, record.time)
+            except RecordError as error:
+                LOG.error("the journal %s: %s", journal.path, error.message)
+            else:
+                figures.take(found)
+        return begun, Kept(state=replay.state(), inbox=inbox.memory(), figures=figures.memory())

@@ -1,0 +1,374 @@
+"""The detectors of one task: what was seen goes in, exceptions with their evidence come out. Pure.
+
+No file, process or clock is touched: every call says what time it is. Two clocks are kept. Windows of
+``WITHIN s`` are measured on the caller's time, which is when a line was *read*. Timers (hang, silence,
+progress) run on *observed* time, which stands still while no attempt runs and skips any step between two
+calls that ends more than ``LATE`` after ``next_deadline``: then this process itself was not running (stopped,
+machine suspended, file system frozen), and nobody can say that the task was silent. A backwards step counts
+as none.
+
+Each detector raises once for what it saw and then re-arms only on new evidence: a window starts empty, a
+timer that ran out waits for the next sign of life or the next attempt, a full disk or a lost node has to be
+seen well again. What is raised uses up all lines of its exception: a line raises an exception once, whichever
+of its detections it is in, and their windows start empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence, Set
+from typing import Any
+
+from whesl.language.detections.base import Detector, Found, Kind, Pattern, Seen, Source
+from whesl.language.detections.disk import DiskMetric, Usage
+from whesl.language.detections.promised import Promise
+from whesl.language.spec import Spec
+from whesl.model.evidence import Cause, Detected, Evidence
+from whesl.model.recovery_criterion import Reach
+from whesl.model.states import NodeState
+from whesl.model.workflow import Task
+from whesl.runtime.detect.matcher import Match
+
+TICK = 2.0  # seconds: ``next_deadline`` is never later while a timer runs
+LATE = 1.0  # seconds after the time at which the next call was due; more was not observed
+
+
+class Detectors:
+    """All detections of the exceptions that cover one task, except counts (see ``transform``)."""
+
+    def __init__(self, spec: Spec, task: Task, node: str, now: float) -> None:
+        """Start the first attempt at ``now`` (seconds since the epoch); ``node`` is where this runs."""
+        self._node = node
+        self._kinds: list[tuple[str, Kind]] = []  # with their exceptions
+        self._settled: Set[str] = frozenset()
+        self._detectors: dict[str, Detector] = {}
+        self._readers: dict[Pattern, list[Detector]] = {}
+        # Which lines were used up last: the offset, by exception and file.
+        self._used_up: dict[str, dict[str, int]] = {}
+        for exception in spec.exceptions_of(task):
+            for index, detection in enumerate(exception.detections):
+                self._kinds.append((exception.name, detection))
+                detector = detection.detector(exception.name, node)
+                if detector is None:
+                    continue
+                self._detectors[f"{exception.name}#{index}"] = detector
+                for pattern in dict.fromkeys(reads.patterns if (reads := detection.looked_for()) else ()):
+                    self._readers.setdefault(pattern, []).append(detector)
+        self._timers = [detector for detector in self._detectors.values() if detector.timed]
+        self._observed = 0.0
+        self._last = now
+        self._paused = False
+        self._bytes = self._bytes_before = 0
+        self.new_attempt(now)
+
+    def sources(self) -> dict[Source, tuple[Pattern, ...]]:
+        """Return the patterns that have to be looked for, by source."""
+        wanted: dict[Source, dict[Pattern, None]] = {}
+        for _, kind in self._kinds:
+            if (reads := kind.looked_for()) is not None:
+                wanted.setdefault(reads.source, {}).update(dict.fromkeys(reads.patterns))
+        return {source: tuple(patterns) for source, patterns in wanted.items()}
+
+    def only_last(self) -> frozenset[Pattern]:
+        """Return the patterns of whose matches only the last counts: those that put hang timers back.
+
+        Those of settled exceptions are among them, since none of theirs counts.
+        """
+        last, counted = set[Pattern](), set[Pattern]()
+        for exception, kind in self._kinds:
+            if (reads := kind.reads()) is not None:
+                settled = kind.sign_of_life or exception in self._settled
+                (last if settled else counted).update(reads.patterns)
+        return frozenset(last - counted)
+
+    def settle(self, exceptions: Set[str]) -> bool:
+        """Raise these no more for what is printed in this attempt; return whether that is new.
+
+        For exceptions about which nothing else would be done, however often they are raised.
+        """
+        if exceptions == self._settled:
+            return False
+        self._settled = exceptions
+        return True
+
+    def disk_paths(self) -> tuple[tuple[str, DiskMetric], ...]:
+        """Return what of which file systems has to be observed, each once."""
+        measured = (kind.measured() for _, kind in self._kinds)
+        return tuple(dict.fromkeys(each for each in measured if each is not None))
+
+    def new_attempt(self, now: float) -> None:
+        """Arm all timers anew and forget the lines of the attempt before.
+
+        Conditions of nodes and disks stay raised: the world is the same for the new attempt.
+        """
+        self._advance(now)
+        self._paused = False
+        self._bytes_before = self._bytes
+        self._used_up.clear()
+        for detector in self._detectors.values():
+            detector.start(self._observed)
+
+    def matched(
+        self,
+        sources: Sequence[Source],
+        pattern: Pattern,
+        match: Match,
+        file: str,
+        now: float,
+        since: float = 0.0,
+    ) -> list[Detected]:
+        """Take a match in a file that is read for ``sources``; return what it completes.
+
+        Args:
+            sources: what the file is read for.
+            pattern: what matched.
+            match: where.
+            file: the file's path.
+            now: seconds since the epoch.
+            since: when the line was certainly not there yet, seconds since the epoch; 0: not known.
+        """
+        self._advance(now)
+        evidence = Evidence(
+            kind="log",
+            time=now,
+            node=self._node,
+            pattern=pattern.text,
+            line=match.line.decode("utf-8", "replace"),
+            file=file,
+            offset=match.offset,
+            captures=match.captures,
+            since=since,
+        )
+        seen = Seen(pattern=pattern, place=(file, match.line_offset), evidence=evidence)
+        found = []
+        for detector in self._readers.get(pattern, ()):
+            if detector.exception in self._settled and not detector.timed:
+                continue
+            used_up = self._used_up.get(detector.exception, {})
+            if not detector.timed and used_up.get(file) == match.line_offset:
+                continue
+            complete = detector.line(sources, seen, now, self._observed)
+            if complete:
+                found.append(Detected(exception=detector.exception, evidence=complete))
+                self._used_up[detector.exception] = {**used_up, file: match.line_offset}
+                self._start_windows(detector.exception)
+        return found
+
+    def rotated(self, file: str) -> None:
+        """Forget where lines of a file stood: another one has taken its place, or it begins anew."""
+        for lines in self._used_up.values():
+            lines.pop(file, None)
+        for detector in self._detectors.values():
+            detector.rotated(file)
+
+    def output(self, count: int, now: float) -> None:
+        """Note that ``count`` bytes of any output were read."""
+        self._advance(now)
+        if count <= 0:
+            return
+        self._bytes += count
+        for timer in self._timers:
+            timer.printed(count, self._observed)
+
+    def tick(self, now: float) -> list[Detected]:
+        """Let time pass; return the timers that ran out. Call it after all output was taken in."""
+        self._advance(now)
+        if self._paused:
+            return []
+        return self._ask(lambda detector: detector.overdue(now) if self._is_due(detector) else ())
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``tick`` has to be called, at the latest; None when no timer runs."""
+        due = self._due()
+        if self._paused or math.isinf(due):
+            return None
+        return min(self._last + max(0.0, due - self._observed), now + TICK)
+
+    def suspended(
+        self, seconds: float, exceptions: Collection[str], now: float, launching: float = 0.0
+    ) -> None:
+        """Take out of all timers that the program was stopped for so long while this process ran.
+
+        None of them gets more than its whole time, except one that waits for a first sign of life.
+
+        Args:
+            seconds: at most; infinite for a whole time.
+            exceptions: of timers that ran out meanwhile.
+            now: seconds since the epoch.
+            launching: seconds more, once in an attempt, where the program may not have begun.
+        """
+        self._advance(now)
+        for timer in self._timers:
+            timer.put_off(seconds, self._observed, launching, timer.exception in exceptions)
+
+    def exited(self, code: int, now: float, last_line: str = "", since: float = 0.0) -> list[Detected]:
+        """Take the end of an attempt and return what covers it; timers stop.
+
+        Args:
+            code: the exit status as a shell gives it: 128 + n for signal n. A program that itself ends with
+                such a status cannot be told apart from one that was killed.
+            now: seconds since the epoch.
+            last_line: what was printed last, for the evidence.
+            since: when the attempt was last seen running, seconds since the epoch; 0: not known.
+        """
+        self._advance(now)
+        self._paused = True
+        signal = code - 128 if 128 < code < 128 + 65 else None
+        detail = f"exit status {code}" + (f" (signal {signal})" if signal is not None else "")
+        evidence = Evidence(
+            kind="exit", time=now, node=self._node, line=last_line, detail=detail, since=since
+        )
+        return self._ask(lambda detector: detector.exited(code, signal, evidence))
+
+    def diagnosed(self, cause: Cause, now: float, since: float = 0.0) -> list[Detected]:
+        """Take what an attempt that has ended died of; return what covers it.
+
+        Args:
+            cause: the cause, of which node, rank, device and path become captures.
+            now: seconds since the epoch.
+            since: as for ``exited``.
+        """
+        where = {"node": cause.node, "device": cause.device, "path": cause.path}
+        where |= {"rank": str(cause.rank)} if cause.rank is not None else {}
+        evidence = Evidence(
+            kind="cause",
+            time=now,
+            node=self._node,
+            pattern=cause.cause.value,
+            line=cause.text,
+            file=cause.file,
+            captures={name: value for name, value in where.items() if value},
+            detail=f"{cause.cause.value}: {cause.sentence}",
+            since=since,
+        )
+        return self._ask(lambda detector: detector.diagnosed(cause, evidence))
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Return which files have to be looked at once an attempt has ended well, each promise once."""
+        promised = (kind.promised() for _, kind in self._kinds)
+        return tuple(dict.fromkeys(each for each in promised if each is not None))
+
+    def promise_broken(
+        self, promise: Promise, file: str, detail: str, now: float, since: float = 0.0
+    ) -> list[Detected]:
+        """Take that an attempt has ended well without what was promised; return what it raises.
+
+        Args:
+            promise: which.
+            file: the file that is not as promised, or the glob that none has.
+            detail: what is wrong with it.
+            now: seconds since the epoch.
+            since: as for ``exited``.
+        """
+        self._advance(now)
+        evidence = Evidence(
+            kind="output",
+            time=now,
+            node=self._node,
+            pattern=promise.path,
+            file=file,
+            captures={"file": file},
+            detail=detail,
+            since=since,
+        )
+        return self._ask(lambda detector: detector.promise_broken(promise, evidence))
+
+    @property
+    def hears_causes(self) -> bool:
+        """Whether any detection waits for what a failed attempt died of."""
+        return any(kind.of_causes for _, kind in self._kinds)
+
+    def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
+        """Take a node's state; return what it raises. UNKNOWN neither raises nor clears anything."""
+        self._advance(now)
+        return self._ask(lambda detector: detector.node_is(name, state, reason, now))
+
+    def job_exception(
+        self, exception_type: str, severity: int, note: str, nodes: Sequence[str], job_id: str, now: float
+    ) -> list[Detected]:
+        """Take an exception of the resource manager's; return what it raises.
+
+        Args:
+            exception_type: its type, as it was raised.
+            severity: 0, the worst, to 7.
+            note: what it says.
+            nodes: the nodes that the note names; each becomes evidence against that node.
+            job_id: the job or step that it was raised on.
+            now: seconds since the epoch.
+        """
+        self._advance(now)
+        detail = f"{exception_type}, severity {severity}, on job {job_id}" + (f": {note}" if note else "")
+        evidence = tuple(
+            Evidence(kind="job-exception", time=now, node=node, detail=detail) for node in nodes or ("",)
+        )
+        found = self._ask(lambda detector: detector.manager_raised(exception_type, severity, evidence))
+        return [*{detected.exception: detected for detected in found}.values()]
+
+    def reached(self) -> Reach:
+        """Return how much the attempt has printed, and the highest number of its first progress detection."""
+        numbers = (timer.progress() for timer in self._timers if timer.has_progress)
+        return Reach(output=self._bytes - self._bytes_before, progress=next(numbers, None))
+
+    @property
+    def hears_job_exceptions(self) -> bool:
+        """Whether any detection waits for an exception of the resource manager's."""
+        return any(kind.hears_manager for _, kind in self._kinds)
+
+    def disk(self, usage: Usage, now: float) -> list[Detected]:
+        """Take a measurement of a file system; return what it raises."""
+        self._advance(now)
+        return self._ask(lambda detector: detector.disk(usage, now))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that a restarted isolator needs, JSON-ready."""
+        states = ((key, detector.snapshot(self._observed)) for key, detector in self._detectors.items())
+        return {
+            "detectors": {key: state for key, state in states if state},
+            "paused": self._paused,
+            "bytes": self._bytes,
+            "bytes_before": self._bytes_before,
+            "used_up": self._used_up,
+        }
+
+    def restore(self, state: dict[str, Any], now: float) -> None:
+        """Take up a snapshot. Nobody observed since it was taken, so timers continue where they stood."""
+        self._last = now
+        for key, kept in state["detectors"].items():
+            if (detector := self._detectors.get(key)) is not None:
+                detector.restore(kept, self._observed)
+        self._paused = state["paused"]
+        self._bytes, self._bytes_before = state["bytes"], state["bytes_before"]
+        self._used_up = {name: dict(lines) for name, lines in state["used_up"].items()}
+
+    def _start_windows(self, exception: str) -> None:
+        """Forget the lines that were seen of an exception; its timers run on, as the program may do."""
+        for detector in self._detectors.values():
+            if detector.exception == exception and not detector.timed:
+                detector.start(self._observed)
+
+    def _ask(self, asked: Callable[[Detector], Found]) -> list[Detected]:
+        """Return what the detectors raise, in the order of the specification."""
+        return [
+            Detected(exception=detector.exception, evidence=evidence)
+            for detector in self._detectors.values()
+            if (evidence := asked(detector))
+        ]
+
+    def _advance(self, now: float) -> None:
+        step = now - self._last
+        self._last = now
+        if not self._paused and 0 < step <= self._until_due() + LATE:
+            self._observed += step
+
+    def _until_due(self) -> float:
+        """Return how long after the last call the next one was due at the latest, seconds."""
+        return min(TICK, max(0.0, self._due() - self._observed))
+
+    def _due(self) -> float:
+        """Return the observed time at which the next timer runs out; infinite for none."""
+        deadlines = (timer.deadline() for timer in self._timers)
+        return min((deadline for deadline in deadlines if deadline is not None), default=math.inf)
+
+    def _is_due(self, detector: Detector) -> bool:
+        deadline = detector.deadline()
+        return deadline is not None and deadline <= self._observed

@@ -1,0 +1,356 @@
+"""The engines below the matcher: hyperscan, and google-re2 where hyperscan is missing or misses matches.
+
+Both answer the same three questions about bytes whose only line break is ``\\n``, so that everything else
+(lines, partial lines, excerpts, each match once) is written once above them and cannot differ:
+which of these whole lines hold which patterns, which patterns hold in this one line, and which literals
+occur in these bytes. Candidates come from a scan over whole blocks; each candidate line is then judged
+alone, once per line however often a pattern matches in it.
+
+All run in time linear in the text. Captures too: by re2 where it can be imported, else by Chimera
+(hyperscan's own PCRE), whose match limit ends a catastrophic expression after about 0.1 s, once.
+Python's ``re`` is never run on a log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+from whesl.model.errors import UsageError
+from whesl.runtime.detect.regex_canonical_form import Canonical, PatternError
+
+_hyperscan: ModuleType | None
+_re2: ModuleType | None
+try:
+    import hyperscan as _hyperscan_module
+except ImportError:
+    _hyperscan = None
+else:
+    _hyperscan = _hyperscan_module
+try:
+    import re2 as _re2_module
+except ImportError:
+    _re2 = None
+else:
+    _re2 = _re2_module
+
+SOUND = "hyperscan==0.7.21"  # the last one whose library finds everything
+Found = tuple[int, int, list[int]]  # a line's start and end in the block, and its patterns in order
+
+# Reports from one block before it is halved: a report costs 0.3 us, and `x.*` gives one a byte.
+_HIT_BUDGET = 512
+_BYTES_A_HIT = 64  # of a large block, whose scan costs more than so many reports
+_SMALL = 4096  # a block of this size with a match is judged line by line
+# Patterns, and a line that ends in the third of them, where Vectorscan 5.4.12 (hyperscan 0.7.23 to 0.9.1)
+# does not find it: so with one in ten thousand lines of random words. 5.4.11 finds all of them.
+_LINE_ENDS = (
+    (rb"ad", rb"bd\d+", rb"da", rb"d ", b"bccabghbh hcbacdbfegeehfe h gbefda"),
+    (
+        rb"jjbdje(?:x|achd)",
+        rb"(?i)AEJCF",
+        rb"\bjicf\b",
+        b"aehjg71 jjbdje aehjg gegig93 hjbjah x591 x514 x66 jicf",
+    ),
+    (rb"a", rb"==", rb"c=", b"a" * 52 + b"c="),
+)
+_RE2_MEMORY = 64 << 20  # bytes for re2's automata; its default of 8 MiB makes a set of patterns give up
+
+
+class Engine:
+    """What an engine has to answer; ``lines`` is the same search for all."""
+
+    name: str
+
+    def line(self, text: bytes | bytearray | memoryview) -> list[int]:
+        """Return the patterns that match in one line (without its break), in order."""
+        raise NotImplementedError
+
+    def literals(self, text: bytes) -> list[int]:
+        """Return the literals that occur in ``text``, in order."""
+        raise NotImplementedError
+
+    def silent(self, text: bytes) -> bool:
+        """Whether nothing in these bytes matches, their last line's present end taken for its end."""
+        raise NotImplementedError
+
+    def present(self, text: bytes) -> list[int]:
+        """Return the patterns for which these bytes are not silent, in order."""
+        raise NotImplementedError
+
+    def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
+        """Return places in candidate lines (ends of matches); None when there are too many to list."""
+        raise NotImplementedError
+
+    def lines(self, text: bytes, begin: int, end: int) -> Iterator[Found]:
+        """Yield the lines of ``text[begin:end]`` that hold a pattern. The block ends with a line break."""
+        blocks = [(begin, end)]
+        while blocks:
+            begin, end = blocks.pop()
+            places: Iterable[int] | None = self._candidates(text, begin, end)
+            if places is None:
+                middle = text.rfind(b"\n", begin, (begin + end) // 2) + 1 or text.find(b"\n", begin, end) + 1
+                if end - begin > _SMALL and middle < end:
+                    blocks += [(middle, end), (begin, middle)]
+                    continue
+                places = _line_starts(text, begin, end)
+            judged = begin - 1  # position of the break that ends the last line judged
+            for place in sorted(places):
+                if place <= judged:
+                    continue
+                start = text.rfind(b"\n", begin, place) + 1 or begin
+                judged = text.find(b"\n", place, end)
+                if judged < 0:  # behind the last break: a report for a match that ended with it
+                    break
+                patterns = self.line(memoryview(text)[start:judged])
+                if patterns:
+                    yield start, judged, patterns
+
+
+def _line_starts(text: bytes, begin: int, end: int) -> Iterator[int]:
+    while begin < end:
+        yield begin
+        begin = text.index(b"\n", begin, end) + 1
+
+
+class Hyperscan(Engine):
+    """Hyperscan (or Vectorscan) in block mode: three small databases of the same patterns."""
+
+    name = "hyperscan"
+
+    def __init__(self, patterns: Sequence[Canonical]) -> None:
+        """Compile. Raises PatternError for a pattern that hyperscan refuses."""
+        assert _hyperscan is not None
+        every = list(enumerate(patterns))
+        literals = [(index, pattern) for index, pattern in every if pattern.literal is not None]
+        multiline = int(_hyperscan.HS_FLAG_MULTILINE)
+        single = multiline | int(_hyperscan.HS_FLAG_SINGLEMATCH)
+        self._stopped = _hyperscan.ScanTerminated
+        self._blocks = _database(every, multiline)
+        self._line = _database(every, single)
+        self._literals = _database(literals, single) if literals else None
+
+    def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
+        places: list[int] = []
+        budget = max(_HIT_BUDGET, (end - begin) // _BYTES_A_HIT)
+
+        def report(_id: int, _from: int, to: int, _flags: int, _context: object) -> bool:
+            places.append(begin + to)
+            return len(places) >= budget
+
+        try:
+            self._blocks.scan(text[begin:end], match_event_handler=report)
+        except self._stopped:
+            return None
+        return places
+
+    def silent(self, text: bytes) -> bool:
+        try:
+            self._blocks.scan(text, match_event_handler=_stop)
+        except self._stopped:
+            return False
+        return True
+
+    def present(self, text: bytes) -> list[int]:
+        return _scan(self._line, text)
+
+    def line(self, text: bytes | bytearray | memoryview) -> list[int]:
+        return _scan(self._line, text)
+
+    def literals(self, text: bytes) -> list[int]:
+        return _scan(self._literals, text) if self._literals is not None else []
+
+
+def _stop(*_: object) -> bool:
+    return True
+
+
+def _scan(database: Any, text: bytes | bytearray | memoryview) -> list[int]:
+    found: set[int] = set()
+
+    def report(index: int, _from: int, _to: int, _flags: int, _context: object) -> None:
+        found.add(index)
+
+    database.scan(bytes(text), match_event_handler=report)
+    return sorted(found)
+
+
+def _database(patterns: Sequence[tuple[int, Canonical]], flags: int) -> Any:
+    assert _hyperscan is not None
+    database = _hyperscan.Database(mode=_hyperscan.HS_MODE_BLOCK)
+    try:
+        database.compile(
+            expressions=[pattern.expression for _, pattern in patterns],
+            ids=[index for index, _ in patterns],
+            elements=len(patterns),
+            flags=flags,
+        )
+    except _hyperscan.error as error:
+        if len(patterns) == 1:
+            text = patterns[0][1].expression.decode("ascii")
+            raise PatternError(f"pattern {text!r}: {error}", hint="hyperscan cannot run it") from None
+        for pattern in patterns:
+            _database([pattern], flags)  # raises for the one to blame
+        raise PatternError(f"the patterns cannot be run together: {error}") from None
+    return database
+
+
+class Re2(Engine):
+    """google-re2: sets of patterns over bytes (its Latin-1 mode)."""
+
+    name = "re2"
+
+    def __init__(self, patterns: Sequence[Canonical]) -> None:
+        """Compile. Raises PatternError for a pattern that re2 refuses."""
+        self._blocks = _re2_set([b"(?m)" + pattern.expression for pattern in patterns])
+        self._line = _re2_set([pattern.expression for pattern in patterns])
+        self._texts = [(i, p.literal) for i, p in enumerate(patterns) if p.literal is not None]
+
+    def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
+        return None if self._blocks.Match(text[begin:end]) else []
+
+    def silent(self, text: bytes) -> bool:
+        return not self._blocks.Match(text)
+
+    def present(self, text: bytes) -> list[int]:
+        return sorted(self._blocks.Match(text) or ())
+
+    def line(self, text: bytes | bytearray | memoryview) -> list[int]:
+        return sorted(self._line.Match(bytes(text)) or ())
+
+    def literals(self, text: bytes) -> list[int]:
+        return [index for index, literal in self._texts if literal in text]
+
+
+def _re2_options() -> Any:
+    assert _re2 is not None
+    options = _re2.Options()
+    options.encoding = _re2.Options.Encoding.LATIN1
+    options.max_mem = _RE2_MEMORY
+    options.log_errors = False
+    return options
+
+
+def _re2_set(expressions: Sequence[bytes]) -> Any:
+    assert _re2 is not None
+    result = _re2.Set.SearchSet(_re2_options())
+    for expression in expressions:
+        try:
+            result.Add(expression)
+        except _re2.error as error:
+            text = expression.decode("ascii")
+            raise PatternError(f"pattern {text!r}: {error}", hint="re2 cannot run it") from None
+    try:
+        result.Compile()
+    except _re2.error:
+        raise PatternError(
+            f"{len(expressions)} patterns are too many to be run together",
+            hint="split the rules, or install hyperscan, which has room for more",
+        ) from None
+    return result
+
+
+def capturer(pattern: Canonical) -> Callable[[bytes], dict[str, bytes]] | None:
+    """Return what finds a pattern's named groups in one short line; None when it names none.
+
+    Of its leftmost match, those that took part; nothing when there is no match.
+    """
+    if not pattern.groups:
+        return None
+    return _Re2Captures(pattern) if _re2 is not None else _ChimeraCaptures(pattern)
+
+
+def searcher(pattern: Canonical) -> Callable[[bytes], dict[str, bytes] | None]:
+    """Return what searches one short line: None when the pattern is not in it, else its named groups."""
+    capture = capturer(pattern)
+    holds: Callable[[bytes], Any]
+    if _re2 is not None:
+        holds = _re2.compile(pattern.expression, _re2_options()).search
+    else:
+        assert _hyperscan is not None
+        flags = int(_hyperscan.HS_FLAG_MULTILINE | _hyperscan.HS_FLAG_SINGLEMATCH)
+        holds = functools.partial(_scan, _database([(0, pattern)], flags))
+
+    def search(line: bytes) -> dict[str, bytes] | None:
+        if not holds(line):
+            return None
+        return capture(line) if capture is not None else {}
+
+    return search
+
+
+class _Re2Captures:
+    def __init__(self, pattern: Canonical) -> None:
+        assert _re2 is not None
+        self._expression = _re2.compile(pattern.expression, _re2_options())
+        self._groups = pattern.groups
+
+    def __call__(self, line: bytes) -> dict[str, bytes]:
+        match = self._expression.search(line)
+        if match is None:
+            return {}
+        values = {name: match.group(number) for name, number in self._groups.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class _ChimeraCaptures:
+    def __init__(self, pattern: Canonical) -> None:
+        assert _hyperscan is not None
+        self._groups = pattern.groups
+        self._stopped = _hyperscan.ScanTerminated
+        self._failed = _hyperscan.error
+        self._database: Any = _hyperscan.Database(chimera=True, mode=_hyperscan.CH_MODE_GROUPS)
+        self._database.compile(
+            expressions=[pattern.expression], ids=[0], elements=1, flags=_hyperscan.CH_FLAG_MULTILINE
+        )
+
+    def __call__(self, line: bytes) -> dict[str, bytes]:
+        spans: list[tuple[int, int, int]] = []
+        if self._database is None:
+            return {}
+
+        def report(*arguments: Any) -> bool:
+            spans.extend(arguments[4])
+            return True  # the leftmost match is enough
+
+        # It ends by our stop after the first match, or by PCRE's limit, and then spans is empty.
+        with contextlib.suppress(self._stopped, self._failed):
+            self._database.scan(line, match_event_handler=report)
+        if not spans:
+            # The line matches, so PCRE gave up at its limit. It would again: no captures from now on.
+            self._database = None
+        numbered = {name: spans[number] for name, number in self._groups.items() if number < len(spans)}
+        return {name: line[begin:end] for name, (taken, begin, end) in numbered.items() if taken}
+
+
+@functools.cache
+def sound() -> bool:
+    """Whether hyperscan finds what stands at the very end of a line; False where it is not installed."""
+    if _hyperscan is None:
+        return False
+    multiline = int(_hyperscan.HS_FLAG_MULTILINE)
+    for *expressions, line in _LINE_ENDS:
+        patterns = [(i, Canonical(text, None, {})) for i, text in enumerate(expressions)]
+        for flags in (multiline, multiline | int(_hyperscan.HS_FLAG_SINGLEMATCH)):
+            if 2 not in _scan(_database(patterns, flags), line):
+                return False
+    return True
+
+
+def make_engine(patterns: Sequence[Canonical], engine: str) -> Engine:
+    """Return an engine: ``hyperscan``, ``re2``, or ``auto`` (the first of these that can be used).
+
+    Raises UsageError when it cannot be used, PatternError for a pattern that it cannot run.
+    """
+    if engine not in ("auto", "hyperscan", "re2"):
+        raise UsageError(f"unknown matching engine {engine!r}", hint="use auto, hyperscan or re2")
+    if engine in ("auto", "hyperscan") and sound():
+        return Hyperscan(patterns)
+    if engine in ("auto", "re2") and _re2 is not None:
+        return Re2(patterns)
+    if engine == "hyperscan" and _hyperscan is not None:
+        raise UsageError("this hyperscan misses matches at the end of a line", hint=f"pip install {SOUND}")
+    missing = SOUND if engine == "hyperscan" else "google-re2"
+    raise UsageError(f"the matching engine {engine} is not installed", hint=f"pip install {missing}")

@@ -1,0 +1,96 @@
+"""Counting of exceptions, and the transformation of one into another. Pure.
+
+``EXCEPTION DETECTION y EXCEPTION x n TIMES [WITHIN s]`` says: the n-th x is no x any more but a y, decided
+before anything is handled (dissertation, 2026, section 4.3.3). The occurrences that made the y are used up:
+counting starts anew. A y may become a z in the same way, but no chain returns to a name it has passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import msgspec
+
+from whesl.language.detections.external_and_counted import CountDetection
+from whesl.language.spec import Spec
+from whesl.model.evidence import Detected, History
+from whesl.model.workflow import Task
+
+
+class Transformed(msgspec.Struct, frozen=True, kw_only=True):
+    """What is raised in the end.
+
+    ``origins`` are the names it went through before, first to last: empty when it was not transformed.
+    ``history`` is to be kept for the next exception, ``detail`` says which counts were reached.
+    """
+
+    exception: str
+    origins: tuple[str, ...] = ()
+    history: History = History()
+    detail: str = ""
+
+
+def transform(spec: Spec, task: Task, history: History, exception: str, now: float) -> Transformed:
+    """Count an exception of a task and return what it becomes.
+
+    Args:
+        spec: the specification; only rules of exceptions that cover the task are used.
+        task: the task.
+        history: what the last call returned; a fresh one at the task's first exception.
+        exception: the name that a detector raised.
+        now: when, in seconds since the epoch.
+    """
+    counts = dict(history.counts)
+    name = exception
+    origins: list[str] = []
+    details: list[str] = []
+    while True:
+        target = None
+        for key, becomes, rule in _rules(spec, task, name):
+            times = (*counts.get(key, ()), now)
+            if rule.within is not None:
+                times = tuple(time for time in times if time >= now - rule.within)
+            # The clock may have been set back; more than the rule asks for is never needed.
+            times = times[-rule.times :]
+            if len(times) >= rule.times and target is None and becomes not in (*origins, name):
+                target, times = becomes, ()
+                within = f" within {rule.within:g} s" if rule.within is not None else ""
+                details.append(f"{name} {rule.times} times{within} is {becomes}")
+            counts[key] = times
+        if target is None:
+            kept = {key: times for key, times in counts.items() if times}
+            return Transformed(
+                exception=name,
+                origins=tuple(origins),
+                history=History(counts=kept),
+                detail=", ".join(details),
+            )
+        origins.append(name)
+        name = target
+
+
+def is_counted(spec: Spec, task: Task, exception: str) -> bool:
+    """Whether another exception of a task counts this one."""
+    return bool(_rules(spec, task, exception))
+
+
+def is_its_end(found: Detected, raised: Set[str]) -> bool:
+    """Whether an exception is nothing but the end of an attempt that goes on after its exceptions.
+
+    A run ends the attempt at the line, so that its exit is never judged: one trouble, counted once.
+
+    Args:
+        found: the detector's word.
+        raised: what the same attempt's detectors have raised before.
+    """
+    return found.evidence[-1].kind == "exit" and found.exception in raised
+
+
+def _rules(spec: Spec, task: Task, name: str) -> list[tuple[str, str, CountDetection]]:
+    """Return the rules that count ``name`` for a task: their key, what they make of it, and the rule."""
+    return [
+        (f"{candidate.name}#{index}", candidate.name, detection)
+        for candidate in spec.exceptions_of(task)
+        for index, detection in enumerate(candidate.detections)
+        if isinstance(detection, CountDetection) and detection.exception == name
+    ]

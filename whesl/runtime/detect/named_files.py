@@ -1,0 +1,43 @@
+"""The files that a path of the rules names: one, or for a pattern of names all that there are.
+
+``file "logs/*.log"`` means each regular file of the user's own whose path has the pattern, at any time. A
+file that is called like the pattern itself is that file.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterable
+
+from whesl.files import file_retry
+
+MOST = 256  # files that are followed for one pattern
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for any number of files."""
+    return glob.has_magic(path) and not os.path.lexists(path)
+
+
+def found(pattern: str) -> tuple[str, ...]:
+    """Return the files that have a pattern now, sorted, at most ``MOST``. What others own is none of them."""
+    names = sorted(name for name in glob.iglob(pattern) if _own(name))  # noqa: PTH207 - texts are wanted
+    return tuple(names[:MOST])
+
+
+def sizes(paths: Iterable[str]) -> dict[str, int]:
+    """Return how long files are now, in bytes, by their paths; patterns are replaced by what has them."""
+    named: dict[str, None] = {}
+    for path in paths:
+        named.update(dict.fromkeys(found(path) if is_pattern(path) else (path,)))
+    return {path: file_retry.size(path) for path in named}
+
+
+def _own(path: str) -> bool:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a text is wanted
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()

@@ -1,0 +1,244 @@
+"""An output file that several tasks have in common: whose bytes are whose. Standard library only.
+
+The first task writes to the file itself, and holds a lock on one byte far behind any content for that. A task
+that finds that byte locked writes to a file of its own. Its keeper appends that to the common file by whole
+lines, and writes down in a table which bytes they are. The first task's isolator leaves those bytes out.
+
+The table is a file below WHESL_HOME, there only while a file is shared. A keeper holds the table's lock
+while it appends and writes down what. So whoever reads the table after the common file knows of all bytes
+that were read. Whether there is a table an isolator asks now and then alone, since most files are nobody
+else's: a keeper whose table may have just been made waits for longer than that before it appends. Tasks
+within a task have tables of their own: what they print is the outer task's, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import struct
+import time
+import zlib
+
+from whesl.files import file_retry
+from whesl.model import home
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_RECORD = struct.Struct("<QQ")  # where a piece begins, and where it ends
+_BEHIND = 1 << 62  # where the locked bytes are
+_WITHIN = "WHESL_ATTEMPT_TOKEN"  # in every attempt's environment: who finds it runs in a task
+_PATIENCE = 0.5  # seconds
+_ASKED = 0.1  # seconds for which it is believed that there is no table
+_SETTLED = 0.2  # seconds after which everybody knows of a table
+_NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+def take(path: str, environment: Mapping[str, str]) -> bool:
+    """Return whether a task is the one that writes to a file itself; it is, until its processes have ended.
+
+    The lock's descriptor stays open, also in programs that take this process's place.
+
+    Args:
+        path: a regular file.
+        environment: of the task's caller.
+
+    Where the file system has no locks, each task is that one.
+    """
+    if _of_an_array(path, environment):
+        return False  # its tasks may run on hosts that do not see each other's table
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        _hold(descriptor, _group(environment))
+    except OSError as error:
+        os.close(descriptor)
+        return error.errno not in (errno.EAGAIN, errno.EACCES)
+    os.set_inheritable(descriptor, True)
+    with contextlib.suppress(OSError):
+        os.unlink(_table(os.fstat(descriptor), _group(environment)))  # noqa: PTH108 - of earlier tasks
+    return True
+
+
+def forget(path: str) -> None:
+    """Remove what was written down of a file; the task that writes to it itself is over."""
+    with contextlib.suppress(OSError):
+        os.unlink(_table(os.stat(path), _group(os.environ)))  # noqa: PTH108, PTH116
+
+
+def _of_an_array(path: str, environment: Mapping[str, str]) -> bool:
+    """Whether a file seems to be that of all tasks of an array: nothing in its name is this task's alone."""
+    task = environment.get("SLURM_ARRAY_TASK_ID", "")
+    if not task.isdecimal() or environment.get("SLURM_ARRAY_TASK_COUNT") == "1":
+        return False
+    numbers = "".join(letter if letter.isdecimal() else " " for letter in path).split()
+    own = {task, environment.get("SLURM_JOB_ID", task)}
+    return own.isdisjoint(number.lstrip("0") or "0" for number in numbers)
+
+
+class Appended:
+    """A common file, appended to by one that is not the task that writes to it itself.
+
+    Args:
+        descriptor: the file, open for writing; all that is written here goes to its end.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        # Of its own: siblings that inherited the same descriptor move its position.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+        self._file = os.open(f"/proc/self/fd/{descriptor}", flags)
+        self._place = _table(os.fstat(self._file), _group(os.environ))
+        self._inode, self._seen = -1, 0.0
+        with contextlib.suppress(OSError):  # it is made before the first append at the latest
+            os.close(self._locked())
+
+    def append(self, content: memoryview) -> int:
+        """Append bytes, and return how many those were. Raises OSError when none could be."""
+        table = self._locked()
+        try:
+            time.sleep(max(0.0, self._seen + _SETTLED - time.monotonic()))
+            written = os.write(self._file, content)
+            end = os.lseek(self._file, 0, os.SEEK_CUR)
+            _note(table, end - written, end)
+        finally:
+            os.close(table)
+        return written
+
+    def close(self) -> None:
+        """Let the file go, and the table too where nobody needs it any more."""
+        with contextlib.suppress(OSError):
+            _hold(self._file, _group(os.environ))
+            os.unlink(self._place)  # noqa: PTH108
+        os.close(self._file)
+
+    def _locked(self) -> int:
+        """Return the open table, locked; one that was removed meanwhile is made anew."""
+        file_retry.make_directory(os.path.dirname(self._place))  # noqa: PTH120
+        while True:
+            table = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                _lock(table, fcntl.LOCK_EX)
+                status = os.fstat(table)
+                if status.st_nlink:
+                    if status.st_ino != self._inode:
+                        self._inode, self._seen = status.st_ino, time.monotonic()
+                    return table
+            except BaseException:
+                os.close(table)
+                raise
+            os.close(table)
+
+
+def _note(table: int, begin: int, end: int) -> None:
+    """Write a piece down: as the longer last one where it goes on behind that."""
+    length = os.fstat(table).st_size // _RECORD.size * _RECORD.size
+    if length:
+        last = _RECORD.unpack(os.pread(table, _RECORD.size, length - _RECORD.size))
+        if last[1] > begin:  # the file was truncated
+            length = 0
+            os.ftruncate(table, 0)
+        elif last[1] == begin:
+            begin, length = last[0], length - _RECORD.size
+    os.pwrite(table, _RECORD.pack(begin, end), length)
+
+
+class Foreign:
+    """The pieces of a common file that are other tasks'.
+
+    Args:
+        status: the file's.
+    """
+
+    def __init__(self, status: os.stat_result) -> None:
+        groups = dict.fromkeys((0, _group(os.environ)))
+        self._tables = {_table(status, group): _Table() for group in groups}
+        self._asked = -_ASKED
+
+    def present(self) -> bool:
+        """Whether there may be any such piece in what was read of the file before."""
+        if any(table.pieces for table in self._tables.values()):
+            return True
+        now = time.monotonic()
+        if now < self._asked + _ASKED:
+            return False
+        self._asked = now
+        if any(map(os.path.exists, self._tables)):
+            self._asked = -_ASKED
+            return True
+        return False
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """Return where they begin and end, in order, all of those up to what was read of the file before.
+
+        Raises OSError where it cannot be told.
+        """
+        found = [piece for place, table in self._tables.items() for piece in table.read(place)]
+        return sorted(found)
+
+
+class _Table:
+    def __init__(self) -> None:
+        self.pieces: list[tuple[int, int]] = []
+        self._before: list[tuple[int, int]] = []
+        self._latest: list[tuple[int, int]] = []
+        self._inode = 0
+
+    def read(self, place: str) -> list[tuple[int, int]]:
+        try:
+            table = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return self.pieces
+        try:
+            _lock_for_reading(table)
+            if (inode := os.fstat(table).st_ino) != self._inode:  # made anew
+                self._inode, self._before, self._latest = inode, self.pieces, []
+            # The last one that is known may have become longer.
+            known = max(len(self._latest) - 1, 0)
+            content = os.pread(table, os.fstat(table).st_size, known * _RECORD.size)
+        finally:
+            os.close(table)
+        whole = len(content) // _RECORD.size * _RECORD.size
+        self._latest[known:] = [(begin, end) for begin, end in _RECORD.iter_unpack(content[:whole])]
+        self.pieces = [*self._before, *self._latest]
+        return self.pieces
+
+
+def _hold(descriptor: int, group: int) -> None:
+    """Lock the byte of the one that writes to a file itself. Raises OSError when another one does."""
+    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _BEHIND + group, 1, 0)  # struct flock
+    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
+
+
+def _lock(table: int, how: int) -> None:
+    try:
+        fcntl.flock(table, how)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+
+
+def _lock_for_reading(table: int) -> None:
+    """Lock a table whose writers need it for a moment. Raises BlockingIOError when one does not end."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return _lock(table, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.001)
+
+
+def _group(environment: Mapping[str, str]) -> int:
+    """Return the number of the task within which a task runs, 0 for none."""
+    return zlib.crc32(environment.get(_WITHIN, "").encode(errors="replace"))
+
+
+def _table(status: os.stat_result, group: int) -> str:
+    place = os.path.abspath(os.path.expanduser(home.chosen()))  # noqa: PTH100, PTH111
+    return f"{place}/outputs/{status.st_dev:x}-{status.st_ino:x}-{group:x}"

@@ -1,0 +1,408 @@
+"""What the isolator uses: the files of one task tailed, matched and judged.
+
+``poll`` never blocks and reads a bounded amount; after it, timers are judged only when nothing is left to
+read, so that a line that stands in the file already always wins over the time-out that misses it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Set
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from whesl.language.detections.base import Pattern, Source, Stream
+from whesl.language.spec import Spec
+from whesl.model.errors import UsageError
+from whesl.model.evidence import Detected
+from whesl.model.workflow import Task
+from whesl.runtime.detect import named_files
+from whesl.runtime.detect.core import Detectors
+from whesl.runtime.detect.followed_file import MARK
+from whesl.runtime.detect.matcher import Match, Matcher, MatchStream, compile_patterns
+from whesl.runtime.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
+
+MOST_MATCHES = 1000  # of a file that are judged at once: whoever calls has other things to hear of
+DRAIN_SIZE = 64 << 20  # bytes that one drain reads, for the same reason
+SKIM_SIZE = 1 << 18  # bytes of a file that are skimmed at once
+NAMES_EVERY = 1.0  # seconds between two looks for files whose names have a pattern
+_SNAPSHOT = 1
+_OUTPUT = Source(stream=Stream.OUTPUT)
+
+
+class _Reading:
+    """One file and the sources that it stands for (stdout and stderr are often the same file)."""
+
+    def __init__(
+        self, path: str, sources: list[Source], matcher: Matcher, offset: int, only_last: Set[Pattern]
+    ) -> None:
+        self.path = path
+        self.sources = sources
+        self.matcher = matcher
+        self.stream: MatchStream = matcher.open(offset)
+        self.latest: frozenset[int] = frozenset()
+        self.take_last(only_last)
+
+    def take_last(self, of: Set[Pattern]) -> None:
+        """Take only the last match of these patterns in what is read, where no other one matches."""
+        self.latest = frozenset(i for i, pattern in enumerate(self.matcher.patterns) if pattern in of)
+
+    def feed(self, data: bytes, offset: int) -> list[Match]:
+        """Return what the next bytes hold; where that is much, the rest is not taken (``next_offset``)."""
+        if not self.latest:
+            return self.stream.feed(data, offset, MOST_MATCHES)
+        matches: list[Match] = []
+        for begin in range(0, len(data), SKIM_SIZE):
+            part = data[begin : begin + SKIM_SIZE]
+            carried = self.stream.carried(self.latest)
+            passed = None
+            if carried is not None and offset + begin == self.stream.next_offset:
+                text = carried + part
+                passed = self.stream.pass_over(text, memoryview(text), len(text), self.latest)
+            if passed is not None:
+                matches += passed
+                continue
+            matches += self.stream.feed(part, offset + begin, MOST_MATCHES)
+            if len(matches) >= MOST_MATCHES or self.stream.next_offset < offset + begin + len(part):
+                break
+        return matches
+
+
+class Watch:
+    """All detections of one task over its attempts. Not for use by several threads.
+
+    ``detectors`` judge what is read, and are told of all else: the end of an attempt (after ``drain``),
+    nodes, disks, exceptions of the resource manager. ``seen_until``: what the attempt had written by then was
+    read, seconds since the epoch; what is found later was written after it, however late it is read.
+    ``drained``: ``drain`` has come to the end.
+    """
+
+    def __init__(
+        self,
+        spec: Spec,
+        task: Task,
+        sources: Mapping[Source, str],
+        node: str,
+        now: float,
+        *,
+        engine: str = "auto",
+        offsets: Mapping[str, int] | None = None,
+        began: float | None = None,
+        tail: str | None = None,
+    ) -> None:
+        """Begin to watch. Make it before the attempt starts, since files are read from their present end.
+
+        Args:
+            spec: the specification; what does not cover the task is left out.
+            task: the task.
+            sources: the file of each source. Files that detections name and that are missing here are taken
+                from the task's workspace; stdout and stderr are always watched when given, for silence.
+            node: the name of this node, for the evidence.
+            now: seconds since the epoch, as in all methods.
+            engine: ``auto``, ``hyperscan`` or ``re2``.
+            offsets: where to begin instead, by path.
+            began: when the attempt began, where it runs already; seconds since the epoch.
+            tail: ``auto`` or ``poll``; by default what WHESL_TAIL says.
+
+        Raises PatternError for a pattern that cannot be run, UsageError for a source without a file.
+        """
+        self._task = task
+        self._engine = engine
+        self.detectors = Detectors(spec, task, node, now)
+        self._tailer = Tailer(tail)
+        self._readings: dict[str, _Reading] = {}
+        # Used again and again: memory that is new costs more than what is read into it.
+        self._buffer = bytearray(SKIM_SIZE)
+        self._room = memoryview(self._buffer)
+        self._matchers: dict[tuple[Pattern, ...], Matcher] = {}
+        self._left: int | None = None  # bytes that are left of what is drained
+        self.drained = False
+        self.seen_until = now if began is None else began
+        self._patterns: dict[str, list[Source]] = {}  # of names, and the sources that they are
+        self._exceptions = spec.exceptions_of(task)
+        self._seen: set[Source] = set()  # of which anything was read, in any attempt
+        self._too_many: set[str] = set()  # patterns that more files have than are followed
+        self._names_at = 0.0  # when new files are looked for
+        self._open(sources, offsets or {})
+
+    def close(self) -> None:
+        """Let all files go."""
+        self._tailer.close()
+
+    def fileno(self) -> int | None:
+        """Return a descriptor to poll for reading, the same for life; None when there is none."""
+        return self._tailer.fileno()
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called, at the latest, whether or not ``fileno`` is readable."""
+        names = self._names_at if self._patterns else None
+        times = (self._tailer.next_poll(now), self.detectors.next_deadline(now), names)
+        return min((time for time in times if time is not None), default=None)
+
+    def problems(self) -> dict[str, str]:
+        """Return which files cannot be read at present, or were missed in part, and why."""
+        many = f"more than {named_files.MOST} files have this pattern: the others are not read"
+        return self._tailer.problems() | dict.fromkeys(sorted(self._too_many), many)
+
+    def poll(self, now: float, max_bytes: int = READ_SIZE) -> list[Detected]:
+        """Read what is new, at most ``max_bytes`` of each file; return what it raises, in order."""
+        self._take_names(now)
+        found, _ = self._take(self._tailer.read(now, max_bytes), now)
+        if not self._tailer.pending:
+            found += self.detectors.tick(now)
+            self._all_seen(now)
+        return sorted(found, key=lambda detected: detected.order)
+
+    def skim(self, now: float) -> bool:
+        """Take in what is new where nothing in it matters; False when ``poll`` has to look at what is left.
+
+        What ``poll`` would do, except that timers are not judged: call that when ``next_deadline`` comes.
+        """
+        grown = self._tailer.grown()
+        if grown is None:
+            return False
+        for path in grown:
+            reading = self._readings[path]
+            stream = reading.stream
+            carried = stream.carried(reading.latest)
+            if carried is None:
+                return False
+            begin = len(carried)
+            if begin:
+                self._room[:begin] = carried
+            count = self._tailer.peek(path, self._room[begin:])
+            end = begin + count
+            if count < 0 or end == SKIM_SIZE:
+                return False
+            if count:
+                matches = stream.pass_over(self._buffer, self._room, end, reading.latest)
+                if matches is None:
+                    return False
+                self._tailer.skip(path, count, bytes(self._room[max(begin, end - MARK) : end]))
+                if matches:
+                    # Signs of life, of which nothing comes.
+                    self._judge(reading, matches, now)
+                self.detectors.output(count, now)
+                self._seen.update(reading.sources)
+        self._all_seen(now)
+        return True
+
+    def _all_seen(self, now: float) -> None:
+        """Note that all of the output was read, but for a file that took the place of one just now."""
+        self.seen_until = max(self.seen_until, now - SAFETY)
+
+    def drain(self, now: float) -> list[Detected]:
+        """Read on in what had been written when this was first called; call it until all is ``drained``.
+
+        For the end of an attempt, before its exit status is judged. It comes back whenever it has found
+        something, or has read much. At the end unfinished lines are judged as they stand.
+        """
+        found: list[Detected] = []
+        if self._left is None or self.drained:
+            self._take_names(now, force=True)
+            self._left, self.drained = self._tailer.unread(), False
+        most = self._left - DRAIN_SIZE
+        while not found and self._left > most and not self.drained:
+            chunks = self._tailer.read(now, force=True)
+            more, taken = self._take(chunks, now)
+            found += more
+            self._left -= taken
+            self.drained = not chunks or self._left <= 0
+        if self.drained:
+            for reading in self._readings.values():
+                found += self._judge(reading, reading.stream.finish(), now)
+        return sorted(found, key=lambda detected: detected.order)
+
+    def settle(self, exceptions: Set[str]) -> None:
+        """Raise these exceptions no more for what is printed in this attempt (``Detectors.settle``)."""
+        if self.detectors.settle(exceptions):
+            only_last = self.detectors.only_last()
+            for reading in self._readings.values():
+                reading.take_last(only_last)
+
+    def new_attempt(
+        self,
+        now: float,
+        sources: Mapping[Source, str] | None = None,
+        *,
+        offsets: Mapping[str, int] | None = None,
+    ) -> None:
+        """Begin a new attempt: timers and windows anew, files from their present end (or ``offsets``).
+
+        What the attempt before printed and nobody read is not the new one's. Without ``sources``: the same.
+        """
+        if sources is None:
+            sources = {source: r.path for r in self._readings.values() for source in r.sources}
+            sources |= {source: path for path, of in self._patterns.items() for source in of}
+        self.detectors.new_attempt(now)
+        self.detectors.settle(frozenset())
+        self.seen_until, self._left, self.drained = now, None, False
+        self._open(sources, offsets or {})
+
+    def unseen(self, *, failed: bool) -> tuple[str, ...]:
+        """Return what of the rules could not see anything so far: files that never were, empty streams.
+
+        Args:
+            failed: the program has; a sound one prints nothing on standard error, which is not told.
+        """
+        told: list[str] = []
+        missing: set[Source] = set()
+        for source in self.detectors.sources():
+            if source.stream is Stream.FILE and source not in self._seen:
+                place = self._places.get(source, source.path or "")
+                if not (named_files.found(place) if source in self._named() else os.path.lexists(place)):
+                    missing.add(source)
+                    told.append(f"{place} was watched, and never existed")
+        silent = set() if failed else {Source(stream=Stream.STDERR)}
+        for exception in self._exceptions:
+            read = [each.reads() for each in exception.detections]
+            sources = {reads.source for reads in read if reads is not None}
+            if not read or None in read or sources & self._seen or sources <= missing | silent:
+                continue
+            where = " or ".join(sorted(source.path or source.stream.value for source in sources - missing))
+            told.append(f"{exception.name} saw no line: nothing was printed on {where}")
+        return tuple(told)
+
+    def _named(self) -> set[Source]:
+        return {source for of in self._patterns.values() for source in of}
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return everything that a restarted isolator needs, JSON-ready.
+
+        What ``poll`` returned before is in it as seen: write both down together.
+        """
+        restart = {path: r.stream.restart_offset for path, r in self._readings.items()}
+        return {
+            "version": _SNAPSHOT,
+            "seen_until": self.seen_until,
+            "seen": msgspec.to_builtins(list(self._seen)),
+            "detectors": self.detectors.snapshot(),
+            "files": self._tailer.state(restart),
+            "streams": {path: r.stream.snapshot() for path, r in self._readings.items()},
+        }
+
+    def restore(self, state: Mapping[str, Any], now: float) -> None:
+        """Take up the snapshot of a watch of the same task, specification and sources.
+
+        What was written meanwhile is read by the next polls, once. Raises UsageError for another version.
+        """
+        if state["version"] != _SNAPSHOT:
+            raise UsageError(f"the detectors' state is of version {state['version']}, not {_SNAPSHOT}")
+        self.seen_until = state["seen_until"]
+        self._seen |= set(msgspec.convert(state["seen"], list[Source]))
+        self.detectors.restore(state["detectors"], now)
+        known = {kept["path"] for kept in state["files"]}
+        for path, sources in self._patterns.items():
+            for name in named_files.found(path):
+                if name not in known:  # it has come meanwhile
+                    self._readings.pop(name, None)
+                    self._follow(name, sources, 0)
+        self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)
+        for path, kept in state["streams"].items():
+            if path in self._readings:
+                self._readings[path].stream.restore(kept)
+
+    def _open(self, sources: Mapping[Source, str], offsets: Mapping[str, int]) -> None:
+        wanted = self.detectors.sources()
+        # What is looked for in all output has no file of its own.
+        places = {source: path for source, path in sources.items() if source != _OUTPUT}
+        for source in wanted:
+            if source not in places and source != _OUTPUT:
+                places[source] = self._place(source)
+        self._places = dict(places)
+        files: dict[str, tuple[str, list[Source]]] = {}
+        self._patterns = {}
+        for source, path in list(places.items()):
+            if source.stream is Stream.FILE and named_files.is_pattern(path):
+                del places[source]
+                self._patterns.setdefault(path, []).append(source)
+        for source, path in places.items():
+            files.setdefault(os.path.realpath(path), (path, []))[1].append(source)
+        for _, of in files.values():
+            if any(source.stream in (Stream.STDOUT, Stream.STDERR) for source in of):
+                of.append(_OUTPUT)
+        for path in self._tailer.paths():
+            self._tailer.unfollow(path)
+        self._readings = {}
+        for path, of in files.values():
+            self._follow(path, of, offsets.get(path))
+        for path, of in self._patterns.items():
+            for name in named_files.found(path):
+                # Where offsets are known, what is not among them has come since.
+                self._follow(name, of, offsets.get(name, 0 if offsets else None))
+
+    def _follow(self, path: str, sources: list[Source], offset: int | None) -> None:
+        """Read a file from an offset on, or from its present end; one that is read already goes on."""
+        known = self._readings.get(path)
+        if known is not None:
+            sources = list(dict.fromkeys((*known.sources, *sources)))
+            offset = known.stream.restart_offset
+        wanted = self.detectors.sources()
+        patterns = tuple(dict.fromkeys(p for source in sources for p in wanted.get(source, ())))
+        if known is not None and patterns == known.matcher.patterns:
+            known.sources = sources
+            return
+        begin = self._tailer.follow(path, offset, own=known is not None)
+        only_last = self.detectors.only_last()
+        self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, only_last)
+
+    def _take_names(self, now: float, *, force: bool = False) -> None:
+        """Look for new files whose names have a pattern; they are read from their beginning."""
+        due = now >= self._names_at or self._names_at > now + 2 * NAMES_EVERY  # the clock was set back
+        if not self._patterns or not (due or force):
+            return
+        self._names_at = now + NAMES_EVERY
+        for path, sources in self._patterns.items():
+            names = named_files.found(path)
+            if len(names) == named_files.MOST:
+                self._too_many.add(path)
+            for name in names:
+                known = self._readings.get(name)
+                if known is None or not set(sources) <= set(known.sources):
+                    self._follow(name, sources, 0)
+
+    def _place(self, source: Source) -> str:
+        if source.stream is not Stream.FILE or not source.path:
+            raise UsageError(f"the file of {source.stream.value} of {self._task.id} is not known")
+        return str(Path(self._task.workspace) / source.path)
+
+    def _matcher(self, patterns: tuple[Pattern, ...]) -> Matcher:
+        if patterns not in self._matchers:
+            self._matchers[patterns] = compile_patterns(patterns, self._engine)
+        return self._matchers[patterns]
+
+    def _take(self, chunks: list[Chunk], now: float) -> tuple[list[Detected], int]:
+        """Judge what was read; return what it raises, and how many bytes were taken."""
+        found: list[Detected] = []
+        taken = 0
+        for chunk in chunks:
+            reading = self._readings[chunk.path]
+            if chunk.rotated:
+                found += self._judge(reading, reading.stream.finish(), now)
+                self.detectors.rotated(chunk.path)
+                reading.stream = reading.matcher.open(chunk.offset)
+            matches = reading.feed(chunk.data, chunk.offset)
+            left = max(chunk.offset + len(chunk.data) - reading.stream.next_offset, 0)
+            if left:
+                self._tailer.give_back(chunk.path, left)
+            taken += len(chunk.data) - left
+            self._seen.update(reading.sources)
+            found += self._judge(reading, matches, now)
+            self.detectors.output(len(chunk.data) - left, now)
+        return found, taken
+
+    def _judge(self, reading: _Reading, matches: list[Match], now: float) -> list[Detected]:
+        return [
+            detected
+            for match in matches
+            for detected in self.detectors.matched(
+                reading.sources,
+                reading.matcher.patterns[match.pattern],
+                match,
+                reading.path,
+                now,
+                self.seen_until,
+            )
+        ]

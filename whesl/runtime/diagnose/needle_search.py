@@ -1,0 +1,101 @@
+"""Needles in the first part of a log, found one by one: an engine that needs nothing compiled.
+
+A failed attempt has mostly printed little. To compile all needles takes longer than to look for each of them
+in the first quarter of a mebibyte; what follows is looked at by the compiled engine. Both find the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from whesl.runtime.detect.engines import Engine, make_engine
+from whesl.runtime.detect.regex_canonical_form import Canonical
+from whesl.runtime.diagnose.needles import Needle
+
+_FIRST = 256 << 10  # bytes that are looked at one needle after another
+_CALL = 500  # bytes that a look at an empty text counts for
+_HITS = 512  # places in a block that are listed, at least
+_BYTES_A_HIT = 64  # of a large block
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+class NeedleSearch(Engine):
+    """Finds needles.
+
+    Args:
+        needles: each with whether small and capital letters are alike.
+        engine: as for ``whesl.runtime.detect.engines.make_engine``, for what follows the first part.
+    """
+
+    name = "needles"
+
+    def __init__(self, needles: Sequence[tuple[Needle, bool]], engine: str = "auto") -> None:
+        self._needles = [
+            (_shown(needle.text.encode())[case], case, needle.begins, needle.ends) for needle, case in needles
+        ]
+        self._forms = [Canonical(needle.expression(case).encode(), None, {}) for needle, case in needles]
+        self._engine = engine
+        self._compiled: Engine | None = None
+        self._left = _FIRST
+
+    def line(self, text: bytes | bytearray | memoryview) -> list[int]:
+        compiled = self._after(len(text))
+        return compiled.line(text) if compiled is not None else self._present(bytes(text))
+
+    def literals(self, text: bytes) -> list[int]:
+        return []
+
+    def silent(self, text: bytes) -> bool:
+        compiled = self._after(len(text))
+        return compiled.silent(text) if compiled is not None else not self._present(text)
+
+    def present(self, text: bytes) -> list[int]:
+        compiled = self._after(len(text))
+        return compiled.present(text) if compiled is not None else self._present(text)
+
+    def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
+        compiled = self._after(end - begin)
+        if compiled is not None:
+            return compiled._candidates(text, begin, end)
+        places: list[int] = []
+        budget = max(_HITS, (end - begin) // _BYTES_A_HIT)
+        shown = _shown(text[begin:end])
+        for number in self._contained(shown):
+            places += (begin + place for place in self._ends(number, shown))
+            if len(places) >= budget:
+                return None
+        return places
+
+    def _after(self, size: int) -> Engine | None:
+        """Return the compiled engine where the first part has ended before these bytes."""
+        self._left -= size + _CALL
+        if self._left < 0 and self._compiled is None:
+            self._compiled = make_engine(self._forms, self._engine)
+        return self._compiled
+
+    def _present(self, text: bytes) -> list[int]:
+        shown = _shown(text)
+        return [number for number in self._contained(shown) if next(self._ends(number, shown), 0)]
+
+    def _contained(self, shown: tuple[str, str]) -> list[int]:
+        """Return the needles whose text occurs anywhere, also within a word."""
+        return [number for number, (needle, case, _, _) in enumerate(self._needles) if needle in shown[case]]
+
+    def _ends(self, number: int, shown: tuple[str, str]) -> Iterator[int]:
+        """Yield the places behind a needle."""
+        needle, case, begins, ends = self._needles[number]
+        text = shown[case]
+        start = text.find(needle)
+        while start >= 0:
+            stop = start + len(needle)
+            within = (begins and start and text[start - 1] in _WORD) or (
+                ends and stop < len(text) and text[stop] in _WORD
+            )
+            if not within:
+                yield stop
+            start = text.find(needle, start + 1)
+
+
+def _shown(text: bytes) -> tuple[str, str]:
+    """Return bytes as characters, and the same in small letters: short texts are found faster in a string."""
+    return text.decode("latin-1"), text.lower().decode("latin-1")

@@ -1,0 +1,83 @@
+"""The knowledge as a process finds it at its start: entries and their needles, read in no time.
+
+``knowledge/prepared.json`` is made of the tables beside it (``make knowledge``). Where it is not of these
+tables, because one was changed, they are read themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.runtime.diagnose.diagnosis_records import Entry
+from whesl.runtime.diagnose.needles import Needle
+
+DIRECTORY = Path(__file__).parent / "knowledge"
+FILE = DIRECTORY / "prepared.json"
+SUFFIX = ".toml"
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries, and the needles of their expressions.
+
+    Attributes:
+        made_of: checksum of the tables, and of what finds needles.
+        entries: in the order of files and tables.
+        needles: by expression.
+    """
+
+    made_of: int
+    entries: tuple[Entry, ...]
+    needles: dict[str, tuple[Needle, ...]]
+
+
+@lru_cache(maxsize=1)
+def prepared() -> Prepared:
+    """Return the knowledge that comes with WHESL. Raises UsageError with all that is wrong in a table."""
+    with contextlib.suppress(OSError, *UNDECODABLE):
+        found = msgspec.json.decode(FILE.read_bytes(), type=Prepared)
+        if found.made_of == checksum():
+            return found
+    return made()
+
+
+def made() -> Prepared:
+    """Return the same, from the tables themselves."""
+    from whesl.runtime.diagnose import knowledge
+    from whesl.runtime.diagnose.needles import needles
+
+    entries = knowledge.entries()
+    return Prepared(
+        made_of=checksum(),
+        entries=entries,
+        needles={text: needles(text) for entry in entries for text in entry.match},
+    )
+
+
+def checksum() -> int:
+    """Return a number that is another one when a table was changed, or what finds needles."""
+    own = [
+        Path(__file__).parent / name
+        for name in ("knowledge.py", "needles.py", "diagnosis_records.py", "vocabulary.py")
+    ]
+    files = (*sorted(DIRECTORY.glob(f"*{SUFFIX}")), *own)
+    return zlib.crc32(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in files))
+
+
+def encoded(found: Prepared) -> bytes:
+    """Return it as the file has it: an entry and an expression each on a line of its own, sets in order."""
+    entries = b",\n".join(map(_encoded, found.entries))
+    needles = b",\n".join(
+        msgspec.json.encode(text) + b":" + msgspec.json.encode(value) for text, value in found.needles.items()
+    )
+    return b'{"made_of":%d,\n"entries":[\n%s\n],\n"needles":{\n%s\n}}\n' % (found.made_of, entries, needles)
+
+
+def _encoded(entry: Entry) -> bytes:
+    row = msgspec.to_builtins(entry)
+    return msgspec.json.encode(row | {"explained": sorted(row["explained"])})

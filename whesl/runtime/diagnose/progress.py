@@ -1,0 +1,137 @@
+"""Whether a job went on with its work: the steps in the last part of a log. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
+
+from whesl.runtime.diagnose.labels import clean
+
+KEPT = 1 << 20  # bytes of the end of a file
+_LARGE = 64 << 20  # bytes of a log for whose lines numpy is worth its loading
+_LONGEST = 400  # characters of a line that may be a step
+_NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+_STEP = re.compile(
+    r"(?i)(?:\b(?:global[ _]?)?(?:step|steps|iter|iteration|iterations|epoch|cycle|time[ _-]?step|generation"
+    r"|frame|batch|round|nstep|istep|sweep|scf|loop|trial|chunk|image|block|sample|file|case|record|time|tstep"
+    r"|n|t|it)"
+    r"\b\s*(?:no\.?|number|#)?\s*[:=#\[(]?\s*\[?\d"
+    r"|\b\d+(?:\.\d+)?%\s*(?:\||done|complete)|\b\d+%\|"
+    r"|\b\d+ (?:of|/) \d+\b|\b\d+/\d+ \[|\b(?:finished|completed|processed|done|wrote|saved|loaded)\b.*\d"
+    r"|^\s*\d+ (?:OT|P_Mix|Broy|Diag|Pulay) "
+    r"|^\s*(?:DAV|RMM|CG|OT|SCF|ENERGY|TIMING|WRITE|TIMESTEP|MAIN)\s*:?\s+\d)"
+)
+_NUMBERS = re.compile(r"\s*[-+]?\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
+# No step: what tells of trouble. Substrings are found many times faster than one expression of them.
+_TROUBLE = (
+    *("error", "fail", "fatal", "exception", "traceback", "abort", "kill", "signal", "warn", "timeout"),
+    *("refused", "lost", "cannot", "can't", "unable", "denied", "invalid", "segv", "segfault", "terminat"),
+    *("exit", "rendezvous", "retry", "retries", ".cpp:", ".c:", "timed out", 'file "', "frame #"),
+)
+_TROUBLED = re.compile(r"\b(?:nan|inf|hang\w*|hung|fault\w*)\b(?! iterations)|0x[0-9a-f]{4}")
+
+
+def _troubled(content: str) -> bool:
+    lower = content.lower()
+    return any(word in lower for word in _TROUBLE) or _TROUBLED.search(lower) is not None
+
+
+class Tail:
+    """The last bytes of a file, with the number of their first line."""
+
+    def __init__(self) -> None:
+        self._blocks: deque[tuple[bytes, int, int, int]] = deque()
+        self._size = 0
+
+    def add(self, data: bytes, begin: int, end: int, behind: int) -> None:
+        """Take in whole lines.
+
+        Args:
+            data, begin, end: the lines: those between two places.
+            behind: the number of the line behind the last, from 1.
+        """
+        if end - begin > KEPT:  # of a large part only its end
+            begin = data.find(b"\n", end - KEPT, end) + 1
+            data, begin, end = data[begin:end], 0, end - begin
+        self._blocks.append((data, begin, end, behind))
+        self._size += end - begin
+        while (rest := self._size - (self._blocks[0][2] - self._blocks[0][1])) >= KEPT:
+            self._blocks.popleft()
+            self._size = rest
+
+    def blocks(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the parts, each of whole lines, with the number of its first line."""
+        for data, begin, end, behind in self._blocks:
+            text = data[begin:end]
+            yield text, behind - text.count(b"\n")
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines with their numbers."""
+        for text, line in self.blocks():
+            for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
+                yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
+
+    def progress(self) -> Iterator[tuple[int, int | None]]:
+        """Yield the lines that tell of steady work, with the rank that prints them."""
+        kinds: dict[str, _Kind] = {}  # by what lines are without their digits: most lines are of a few kinds
+        for number, content in self.lines():
+            key = content.translate(_NO_DIGITS)
+            kind = kinds.get(key)
+            if kind is None:
+                kind = kinds[key] = _kind(content)
+            if kind is not _Kind.OTHER:
+                yield number, clean(content).rank if kind is _Kind.STEP_OF_RANK else None
+
+
+class Breaks:
+    """Counts the lines of a log."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._fast: Callable[[bytes], int] | None = None
+
+    def count(self, text: bytes) -> int:
+        """Return the number of line breaks."""
+        self._bytes += len(text)
+        if self._fast is None:
+            if self._bytes < _LARGE:
+                return text.count(b"\n")
+            self._fast = _fast_count()
+        return self._fast(text)
+
+
+def _fast_count() -> Callable[[bytes], int]:
+    """Return what counts line breaks many times faster, where numpy is installed."""
+    try:
+        import numpy as np
+    except ImportError:
+        return lambda text: text.count(b"\n")
+    return lambda text: int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
+
+
+class _Kind(Enum):
+    """What a line tells of the work."""
+
+    OTHER = auto()
+    STEP = auto()
+    STEP_OF_RANK = auto()
+
+
+def _kind(content: str) -> _Kind:
+    if len(content) >= _LONGEST or not _looks(content):
+        return _Kind.OTHER
+    cleaned = clean(content)
+    if not is_progress(cleaned.text):
+        return _Kind.OTHER
+    return _Kind.STEP if cleaned.rank is None else _Kind.STEP_OF_RANK
+
+
+def _looks(content: str) -> bool:
+    return _STEP.search(content) is not None or _NUMBERS.search(content) is not None
+
+
+def is_progress(text: str) -> bool:
+    """Whether a cleaned line tells of a step that was done."""
+    return bool(_STEP.search(text) or _NUMBERS.match(text)) and not _troubled(text)

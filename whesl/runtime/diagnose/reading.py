@@ -1,0 +1,123 @@
+"""Logs as people have them: many files, compressed, in any encoding, or in a pipe."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from whesl.model.errors import UsageError
+from whesl.runtime.detect.compressed_logs import opened
+from whesl.runtime.diagnose.diagnosis_records import Observed
+from whesl.runtime.diagnose.labels import uncoloured
+from whesl.runtime.diagnose.scanner import Scanner
+
+READ_SIZE = 1 << 20
+STDIN = "-"
+_MARK = 4  # bytes that tell an encoding
+_LOOKED_AT = 1000  # bytes of which every second one is zero where UTF-16 has no mark
+_MARKS = ((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"), (codecs.BOM_UTF8, "utf-8-sig"))
+
+
+def observe(
+    files: Sequence[str],
+    scanner: Scanner,
+    progress: Callable[[int], None] = lambda _: None,
+    unread: Callable[[str], None] = lambda _: None,
+) -> Observed:
+    """Read files to their ends; of those that are damaged, what can be read.
+
+    Args:
+        files: paths; ``-`` is standard input.
+        scanner: takes in their bytes.
+        progress: called with the bytes of each piece.
+        unread: called with a sentence for each file that could not be read, or not to its end.
+
+    Raises:
+        UsageError: no file can be read.
+    """
+    refused: list[UsageError] = []
+    for name in files:
+        scanner.begin(name)
+        try:
+            for piece in pieces(name, unread):
+                scanner.feed(piece)
+                progress(len(piece))
+        except UsageError as error:
+            refused.append(error)
+        scanner.finish()
+    if refused and len(refused) == len(files):
+        raise refused[0]
+    for each in refused:
+        unread(str(each))
+    return scanner.observed()
+
+
+def pieces(name: str, unread: Callable[[str], None] = lambda _: None) -> Iterator[bytes]:
+    """Yield the text of a log in pieces, in UTF-8 or whatever eight-bit encoding it is in.
+
+    Args:
+        name: its path; ``-`` is standard input.
+        unread: called with a sentence where the file is damaged behind the pieces that were yielded.
+
+    Raises:
+        UsageError: nothing of it can be read.
+    """
+    path = Path("/dev/stdin") if name == STDIN else Path(os.fspath(name))
+    yielded = False
+    try:
+        with opened(path) as file:
+            # A read that does not fill up: what stands before a damaged part is not lost with it.
+            begin = file.read1(READ_SIZE)
+            while begin and len(begin) < _MARK and (more := file.read1(READ_SIZE)):
+                begin += more
+            encoding = _encoding(begin)
+            decoder = codecs.getincrementaldecoder(encoding)("replace") if encoding else None
+            while begin:
+                yield decoder.decode(begin).encode() if decoder is not None else begin
+                yielded = True
+                begin = file.read1(READ_SIZE)
+    except UsageError as error:
+        if not yielded:
+            raise
+        unread(str(error))
+
+
+def _encoding(begin: bytes) -> str | None:
+    """Return the encoding of a log in which not every character is of eight bits, by its begin."""
+    marked = next((name for mark, name in _MARKS if begin.startswith(mark)), None)
+    if marked is not None or len(begin) < _MARK:
+        return marked
+    even, odd = begin[:_LOOKED_AT:2], begin[1:_LOOKED_AT:2]
+    if odd.count(0) > 0.9 * len(odd) and even.count(0) < 0.1 * len(even):
+        return "utf-16-le"
+    if even.count(0) > 0.9 * len(even) and odd.count(0) < 0.1 * len(odd):
+        return "utf-16-be"
+    return None
+
+
+def lines_of_all(names: Sequence[str]) -> Iterator[str]:
+    """Yield all lines of logs."""
+    for name in names:
+        yield from (text for _, text in lines_of(name, 1, sys.maxsize))
+
+
+def lines_of(name: str, first: int, last: int) -> Iterator[tuple[int, str]]:
+    """Yield some lines of a log, with their numbers, without colour codes.
+
+    Args:
+        name: its path.
+        first, last: numbers of lines, from 1; lines that are not there are left out.
+    """
+    number, carry = 1, b""
+    for piece in (*pieces(name), None):
+        lines = (carry + (piece or b"")).split(b"\n")
+        carry = lines.pop() if piece is not None else b""
+        for line in lines:
+            if number > last:
+                return
+            if number >= first and (piece is not None or line):
+                yield number, uncoloured(line.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2])
+            number += 1

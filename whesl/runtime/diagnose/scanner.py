@@ -1,0 +1,322 @@
+"""Lines of logs in which something known stands: one pass over bytes, in constant memory.
+
+Hyperscan looks for the needles of all messages at once in whole blocks. A line that it names is cleaned of
+its labels, and then tried with the expressions that have these needles: ``3: Killed`` is a line ``Killed``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from whesl.language.detections.base import Pattern
+from whesl.runtime.detect.engines import Engine, searcher
+from whesl.runtime.detect.regex_canonical_form import canonical
+from whesl.runtime.diagnose.diagnosis_records import Entry, Finding, Observed, Progress
+from whesl.runtime.diagnose.labels import COLOUR, Cleaned, clean, is_warning
+from whesl.runtime.diagnose.needle_search import NeedleSearch
+from whesl.runtime.diagnose.needles import Needle, ignores_case, needles
+from whesl.runtime.diagnose.prepared import prepared
+from whesl.runtime.diagnose.progress import Breaks, Tail
+from whesl.runtime.diagnose.storms import Storms
+from whesl.runtime.diagnose.vocabulary import Role
+
+LONGEST = 1 << 20  # bytes of a line; what is longer is looked at in pieces
+_FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and of the end
+_PIECE = 128 << 10  # bytes that are searched at once
+_TEXT = 2000  # characters of a line that are kept
+_BELOW = 3  # lines below a heading, blank ones among them, of which one may say what went wrong
+_ANY_EXCEPTION = frozenset({"runtimes.python-exception", "runtimes.java-exception"})
+_WORDS = "general.words-"
+_NO_WORDS = frozenset({"general.words-input"})
+_FRAME = re.compile(r'\s*File ".*", line \d+')
+_SOFT = re.compile(
+    r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
+    r"|falling back|fall back|fallback|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)"
+    r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
+    r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
+    r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b)"
+    r"|\(expected\)|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *ok\b"
+)
+_WARNS = re.compile(
+    r"(?i)^\W*(?:warning|warn|note|info|debug|notice)\b|\bwarning:|(?-i:(?<!NCCL )\bWARN(?:ING)?\b)|: note:"
+)
+
+
+class Knowledge:
+    """Entries, compiled to be looked for.
+
+    Args:
+        entries: what to look for.
+        engine: as for ``whesl.runtime.detect.engines.make_engine``.
+    """
+
+    def __init__(self, entries: Sequence[Entry], engine: str = "auto") -> None:
+        self._pairs = [(entry, text) for entry in entries for text in entry.match]
+        users: dict[tuple[Needle, bool], list[int]] = {}
+        known = prepared().needles
+        for number, (_, text) in enumerate(self._pairs):
+            ignore_case = ignores_case(text)
+            for needle in known[text] if text in known else needles(text):
+                users.setdefault((needle, ignore_case), []).append(number)
+        self._users = list(users.values())
+        self._searchers: dict[int, Callable[[bytes], dict[str, bytes] | None]] = {}
+        self.scan: Engine = NeedleSearch(list(users), engine)
+
+    def found(self, needles: Iterable[int], text: str, whole: str) -> list[tuple[Entry, dict[str, str]]]:
+        """Return the entries that a line holds, with what their groups take of it.
+
+        Args:
+            needles: the needles that the line holds.
+            text: the line without labels.
+            whole: the line with them, in which some messages name a host.
+        """
+        line, labelled = text.encode(), whole[:_TEXT].encode()
+        result = []
+        for number in sorted({number for needle in needles for number in self._users[needle]}):
+            search = self._searchers.get(number) or self._searcher(number)
+            captured = search(line)
+            if captured is None and len(labelled) != len(line):
+                captured = search(labelled)
+            if captured is not None:
+                groups = {name: value.decode("utf-8", "replace") for name, value in captured.items()}
+                result.append((self._pairs[number][0], groups))
+        return result
+
+    def _searcher(self, number: int) -> Callable[[bytes], dict[str, bytes] | None]:
+        form = canonical(Pattern(text=self._pairs[number][1], regex=True))
+        search = self._searchers[number] = searcher(form)
+        return search
+
+
+class Scanner:
+    """Takes in the bytes of files, one file after another, and keeps what was found.
+
+    Args:
+        knowledge: what is looked for in all lines.
+        endings: what is looked for in the last part of each file only.
+    """
+
+    def __init__(self, knowledge: Knowledge, endings: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._endings = endings
+        self._breaks = Breaks()
+        self._storms = Storms(knowledge.scan.line)
+        self._ending_storms = Storms(endings.scan.line)
+        self._first: dict[tuple[str, bool], list[Finding]] = {}
+        self._last: dict[str, deque[Finding]] = {}
+        self._counts: Counter[str] = Counter()
+        self._progress: list[Progress] = []
+        self._tails: list[Tail] = []
+        self._lines: list[int] = []
+
+    @property
+    def engine(self) -> Engine:
+        """What looks at all bytes."""
+        return self._knowledge.scan
+
+    def begin(self, file: str) -> None:
+        """Begin a file."""
+        self._file = file
+        self._number = len(self._lines)
+        self._carry = b""
+        self._line = 1  # of the first carried byte
+        self._tail = Tail()
+
+    def feed(self, data: bytes) -> None:
+        """Take in the next bytes of the file."""
+        begin, end = 0, data.rfind(b"\n") + 1
+        if self._carry or not end:
+            begin = data.find(b"\n") + 1 or len(data)
+            joined = self._carry + data[:begin]
+            if not end and len(joined) < LONGEST:
+                self._carry = joined
+                return
+            self._carry = b""
+            self._block(joined if end else joined + b"\n", 0, len(joined) + (not end))
+            self._line -= not end  # the break stands in the middle of a long line
+        if begin < end:
+            self._block(data, begin, end)
+        if end:
+            self._carry = data[end:]
+
+    def finish(self) -> None:
+        """End the file."""
+        if self._carry:
+            self._block(self._carry + b"\n", 0, len(self._carry) + 1)
+            self._carry = b""
+        self._lines.append(self._line - 1)
+        self._tails.append(self._tail)
+        for text, line in self._tail.blocks():
+            self._pieces(self._endings, self._ending_storms, text, 0, len(text), line)
+
+    def observed(self) -> Observed:
+        """Return what was found in all files."""
+        findings = {(f.number, f.line, f.entry.name): f for kept in self._first.values() for f in kept}
+        findings |= {(f.number, f.line, f.entry.name): f for kept in self._last.values() for f in kept}
+        known = {(f.number, f.line) for f in findings.values()}
+        progress = [
+            Progress(number=number, line=line, rank=rank)
+            for number, tail in enumerate(self._tails)
+            for line, rank in tail.progress()
+            if (number, line) not in known
+        ]
+        return Observed(
+            findings=tuple(findings[key] for key in sorted(findings)),
+            progress=tuple(progress),
+            counts=dict(self._counts + self._storms.counts + self._ending_storms.counts),
+            last_lines=tuple(self._lines),
+        )
+
+    def tails(self) -> list[Tail]:
+        """Return the last part of each file."""
+        return self._tails
+
+    def _block(self, data: bytes, begin: int, end: int) -> None:
+        """Take in the whole lines between two places of some bytes."""
+        if data.find(b"\x1b", begin, end) >= 0:
+            data = COLOUR.sub(b"", data[begin:end])
+            begin, end = 0, len(data)
+        self._line = self._pieces(self._knowledge, self._storms, data, begin, end, self._line)
+        self._tail.add(data, begin, end, self._line)
+
+    def _pieces(
+        self, knowledge: Knowledge, storms: Storms, data: bytes, begin: int, end: int, line: int
+    ) -> int:
+        """Look for messages in whole lines, piece by piece: one may tell of a storm in the next.
+
+        Args:
+            knowledge: what to look for.
+            storms: the lines that need not be judged any more.
+            data, begin, end: the lines: those between two places.
+            line: the number of the first.
+
+        Returns:
+            the number of the line behind the last.
+        """
+        while begin < end:
+            stop = data.rfind(b"\n", begin, min(end, begin + _PIECE)) + 1 or data.index(b"\n", begin) + 1
+            piece = data[begin:stop]
+            lines = self._breaks.count(piece)
+            self._search(knowledge, storms, storms.take_out(piece, lines), line)
+            line += lines
+            begin = stop
+        return line
+
+    def _search(self, knowledge: Knowledge, storms: Storms, text: bytes, first: int) -> None:
+        shown = text.replace(b"\r", b"\n") if b"\r" in text else text
+        at, line = 0, first
+        for start, stop, found in knowledge.scan.lines(shown, 0, len(shown)):
+            line += text.count(b"\n", at, start)
+            at = start
+            content = storms.whole(shown[start:stop])
+            if storms.holds(content, found):
+                continue
+            previous = shown[shown.rfind(b"\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+            names = self._judge(
+                knowledge,
+                _decoded(content),
+                line,
+                found,
+                _decoded(storms.whole(previous[-_TEXT:])),
+                _decoded(storms.whole(shown[stop + 1 : stop + 1 + _TEXT])),
+            )
+            storms.judged(content, found, names)
+
+    def _judge(
+        self,
+        knowledge: Knowledge,
+        text: str,
+        line: int,
+        needles: Iterable[int],
+        previous: str,
+        following: str,
+    ) -> tuple[str, ...]:
+        """Keep what a line tells; return the names of its entries."""
+        cleaned = clean(text)
+        found = knowledge.found(needles, cleaned.text, text)
+        if not found:
+            return ()
+        # A line is what the most telling entry says; a harmless one that matches says that it is nothing.
+        if any(entry.role is Role.HARMLESS for entry, _ in found):
+            found = [pair for pair in found if pair[0].role in (Role.END, Role.FACT)]
+        elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
+            return ()  # the source line of a traceback's frame
+        telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
+        if telling:
+            found = [pair for pair in found if not pair[0].general]
+        best: dict[Role, tuple[Entry, dict[str, str]]] = {}
+        for entry, captured in found:
+            role = Role.CAUSE if entry.role is Role.SYMPTOM else entry.role
+            held = best.get(role)
+            if held is None or (entry.strength, len(captured)) > (held[0].strength, len(held[1])):
+                best[role] = (entry, captured)
+        for entry, captured in best.values():
+            entry = _by_its_words(entry, found)
+            # All that is found in a line is of one place; what is of the same class names it best.
+            ordered = sorted(found, key=lambda pair: pair[0].cause_class is entry.cause_class)
+            places = {key: value for _, told in ordered for key, value in told.items()}
+            finding = self._finding(entry, places | captured, cleaned, text, line)
+            self._keep(entry, _said_below(finding, following) if entry.below else finding)
+        return tuple(entry.name for entry, _ in best.values())
+
+    def _keep(self, entry: Entry, finding: Finding) -> None:
+        self._counts[entry.name] += 1
+        first = self._first.setdefault((entry.name, finding.warned), [])
+        if len(first) < _FIRST:
+            first.append(finding)
+        else:
+            self._last.setdefault(entry.name, deque(maxlen=_LAST)).append(finding)
+
+    def _finding(
+        self, entry: Entry, captured: dict[str, str], cleaned: Cleaned, text: str, line: int
+    ) -> Finding:
+        rank = captured.get("rank", "")
+        return Finding(
+            entry=entry,
+            file=self._file,
+            number=self._number,
+            line=line,
+            text=text.rstrip()[:_TEXT],
+            rank=int(rank) if rank.isdigit() else cleaned.rank,
+            node=captured.get("node") or cleaned.node,
+            device=captured.get("device") or cleaned.device,
+            path=captured.get("path"),
+            time=cleaned.time,
+            warned=not entry.fatal and _warns(cleaned),
+        )
+
+
+def _warns(line: Cleaned) -> bool:
+    """Whether a line calls itself a warning, or says that the program goes on."""
+    return is_warning(line.level) or bool(_WARNS.search(line.text)) or bool(_SOFT.search(line.text))
+
+
+def _by_its_words(entry: Entry, found: Iterable[tuple[Entry, dict[str, str]]]) -> Entry:
+    """Return what an exception of any program is by its words, as strong as the exception."""
+    if entry.name not in _ANY_EXCEPTION:
+        return entry
+    words = [each for each, _ in found if each.name.startswith(_WORDS) and each.name not in _NO_WORDS]
+    told = max(words, key=lambda each: each.strength, default=entry)
+    return msgspec.structs.replace(told, strength=entry.strength, explained=entry.explained)
+
+
+def _said_below(heading: Finding, following: str) -> Finding:
+    """Return the finding at the line below, where that one says what the heading announces."""
+    for number, text in enumerate(following.split("\n")[:_BELOW], 1):
+        said = clean(text).text
+        if re.search(heading.entry.below, said):
+            return msgspec.structs.replace(heading, line=heading.line + number, text=text.rstrip())
+        if said.strip():
+            break
+    return heading
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

@@ -1,0 +1,274 @@
+"""Looks after one call: a fork of the kept isolator, which has loaded all that an isolator needs.
+
+It does what ``whesl exec`` does (``runtime.isolator.launch.full_path``): writes the task down, starts the
+first attempt and an isolator that waits until it is needed, keeps both, and says how it ended. The task runs
+on this host alone, whatever job that belongs to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import msgspec
+
+from whesl.files import decode_errors, file_retry
+from whesl.language.path_expansion import expanded
+from whesl.language.rules_file import load_rules
+from whesl.language.spec import Spec
+from whesl.managers.resource.single_host import HostAllocation
+from whesl.model import home as places
+from whesl.model.digest import hexdigest
+from whesl.model.errors import WheslError
+from whesl.runtime.functions import process, rules, template
+from whesl.runtime.isolator import __main__ as isolator
+from whesl.runtime.isolator.launch import first_attempt, keeper, setup_json, short_task, signal_delivery
+from whesl.runtime.isolator.launch.full_path import setup_of
+from whesl.runtime.isolator.task import taskdir
+from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
+from whesl.runtime.journal.records.isolator_records import AnyRecord
+from whesl.runtime.locking import takeover_lock
+from whesl.runtime.wire.keys import home
+from whesl.runtime.wire.private_directory import make_private
+
+WORKFLOW = "functions"
+_LOADS = 10.0  # seconds after which a template that does not answer is held by what it imports
+# Variables that differ between calls and that no library reads as it loads; pytest has one with the test.
+_OWN = ("WHESL_", "PWD", "PYTEST_CURRENT_TEST")
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller asks for.
+
+    ``directory`` is the call's, made by the caller, with the function and its arguments in it.
+    ``specification`` is what the function's options mean, ``rules`` are further files. ``path``: where
+    modules are looked for.
+    """
+
+    directory: str
+    name: str
+    instance: str
+    workdir: str
+    environment: dict[str, str]
+    path: list[str]
+    specification: str = ""
+    rules: tuple[str, ...] = ()
+    observe: bool = False
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """How a call ended: ``attempt`` is its last one; ``refused`` says why it was not begun."""
+
+    code: int = 0
+    attempt: int = 0
+    state: str = ""
+    reason: str = ""
+    refused: str = ""
+
+
+class Template(NamedTuple):
+    """Where processes of functions are forked: its socket, number, and the environment that it began with."""
+
+    asked: socket.socket
+    pid: int
+    environment: Mapping[str, str]
+    imports: bool
+
+
+def prepare() -> None:
+    """Have done once, before forks, what each of them would do again: msgspec looks at a record's types at
+    first use."""
+    for kind in (Request, Answer, Job, Result, AnyRecord):
+        msgspec.json.Decoder(kind)
+
+
+def main(link: socket.socket, streams: Sequence[int], forks: Template | None) -> NoReturn:
+    """Look after the call that is asked for, answer and end.
+
+    Args:
+        link: to the caller.
+        streams: its standard output and standard error.
+        forks: the template, None where there is none.
+    """
+    try:
+        signal_delivery.hold_signals()
+        for number, descriptor in enumerate(streams, 1):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        answer = _answer(msgspec.convert(template.received(link), Request), forks)
+        with contextlib.suppress(OSError):  # the caller is gone
+            link.sendall(msgspec.json.encode(answer) + b"\n")
+    finally:
+        os._exit(0)
+
+
+def _answer(request: Request, forks: Template | None) -> Answer:
+    try:
+        os.environ.clear()
+        os.environ.update(request.environment | {rules.DIRECTORY: request.directory})
+        os.chdir(request.workdir)
+        directory = TaskDir(Path(request.directory))
+        again = file_retry.exists(directory.job_file)
+        told = _attached(directory) if again else _begun(request, directory, forks)
+    except WheslError as error:
+        return Answer(refused=str(error))
+    except OSError as error:
+        return Answer(refused=f"the call could not be begun: {file_retry.told(error)}")
+    code = keeper.Keeper(**told).run() if told is not None else 0
+    result = decode_errors.load(directory.result_file, Result)
+    attempt = directory.newest_attempt()
+    if code == 0 and forks is not None and forks.imports:
+        _let_import(forks, directory.attempt(attempt) / process.IMPORTED)
+    if result is None:
+        return Answer(code=code, attempt=attempt)
+    code = code if told is not None else result.code
+    return Answer(code=code, attempt=attempt, state=result.state.value, reason=result.reason)
+
+
+def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict[str, Any]:
+    """Start the call's first attempt and its isolator, and return what the keeper is told."""
+    here = home()
+    asked = setup_json.Request(
+        command=(sys.executable, "-m", "whesl.runtime.functions.process", request.directory),
+        workflow=WORKFLOW,
+        step=request.name,
+        instance=request.instance,
+        task_dir=request.directory,
+        observe=request.observe,
+        no_coordinator=True,
+        quiet=True,
+        summary=False,
+    )
+    file_retry.replace(directory.path / process.PLACE, json.dumps(request.path).encode())
+    allocation = HostAllocation(os.environ)
+    setup = setup_of(asked, _spec(request, here), allocation.describe(), here)
+    described, _ = setup_json.job(asked, msgspec.to_builtins(setup), _streams(), request.directory)
+    job = msgspec.convert(described, Job)
+    job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
+    lock = directory.lock(setup)
+    file_retry.replace(directory.job_file, msgspec.json.encode(job))
+    gate = os.pipe()
+    with signal_delivery.signals_kept():
+        pid = keeper.start_isolator(sys.executable, request.directory, lock, gate, isolator.main)
+        with contextlib.suppress(OSError):  # the isolator signs it itself
+            takeover_lock.sign(lock, taskdir.holder_of(setup, pid))
+        runner = first_attempt.begin(job, directory, allocation, Spawn(forks, request))
+    waits = short_task.gate(gate, msgspec.to_builtins(job), started=bool(runner))
+    return {"gate": waits, "child": True, "runner": runner, **_told(directory, job, pid)}
+
+
+def _attached(directory: TaskDir) -> dict[str, Any] | None:
+    """Return what the keeper is told of a call whose first keeper was killed: its isolator lives, or has
+    ended it."""
+    job, owner = decode_errors.load(directory.job_file, Job), directory.owner()
+    if file_retry.exists(directory.result_file):
+        return None
+    if job is None or owner is None:
+        raise WheslError(f"what looked after the call was killed: see {directory.path}")
+    return {"child": False, "runner": 0, **_told(directory, job, owner.pid)}
+
+
+def _told(directory: TaskDir, job: Job, isolator_pid: int) -> dict[str, Any]:
+    """Return what each keeper of a call is told."""
+    return {
+        "task_dir": str(directory.path),
+        "python": sys.executable,
+        "claim": job.setup.claim,
+        "isolator": isolator_pid,
+        "copy": ["stdout"] if job.joined else ["stdout", "stderr"],
+        "summary": "",
+        "quiet": True,
+    }
+
+
+def _spec(request: Request, here: Path) -> Spec | None:
+    """Return the rules of the call. Raises UsageError."""
+    files = list(request.rules)
+    if request.specification:
+        content = request.specification.encode()
+        folder = here / WORKFLOW
+        make_private(str(folder))
+        file = folder / f"{request.name}-{hexdigest(content, 8)}.esl"
+        if not file_retry.exists(file):
+            file_retry.replace(file, content)
+        files.insert(0, str(file))
+    spec = load_rules(files, places.rules_cache(here), any_job=False)
+    return None if spec is None else expanded(spec, os.environ)[0]
+
+
+def _streams() -> dict[str, Any]:
+    """Say where output goes: to files of the attempts, from which the keeper copies it to the caller's
+    streams."""
+    return {"joined": setup_json.streams_are_one(), "stdout": {"path": ""}, "stderr": {"path": ""}}
+
+
+class Spawn:
+    """Starts the runner of a first attempt: a fork of the template, an interpreter of its own where that
+    cannot be.
+
+    Args:
+        forks: the template.
+        request: the call.
+    """
+
+    def __init__(self, forks: Template | None, request: Request) -> None:
+        self._forks = forks if forks is not None and _same(forks.environment, request.environment) else None
+        self._directory = request.directory
+        self.pid = 0
+
+    def __call__(self, words: Sequence[str], **given: Any) -> Any:
+        """Start it, called as ``subprocess.Popen`` with a runner's words; what is returned has a ``pid``."""
+        if self._forks is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self.pid = self._forked(self._forks, words, given)
+                return self
+        return subprocess.Popen(words, **given)
+
+    def _forked(self, forks: Template, words: Sequence[str], given: Mapping[str, Any]) -> int:
+        _, _, _, _, mark, status, *_ = words
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                streams = [given[name] for name in ("stdin", "stdout", "stderr")]
+                socket.send_fds(forks.asked, [template.START], [theirs.fileno(), *streams])
+            begin = {
+                "mark": mark,
+                "status": status,
+                "workdir": given["cwd"],
+                "environment": dict(given["env"]),
+                "call": self._directory,
+            }
+            ours.sendall(json.dumps(begin).encode())
+            ours.shutdown(socket.SHUT_WR)
+            if not select.select([ours], [], [], _LOADS)[0]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(forks.pid, signal.SIGKILL)  # it hangs in an import, and would at each call
+                raise TimeoutError
+            return int(ours.recv(32))  # nothing: it has ended, and started nothing
+
+
+def _same(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether what libraries read as they load is the same in two environments."""
+    first, second = (
+        {name: value for name, value in each.items() if not name.startswith(_OWN)} for each in (one, other)
+    )
+    return first == second
+
+
+def _let_import(forks: Template, file: Path) -> None:
+    """Have the template import what a good call has imported."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            socket.send_fds(forks.asked, [template.IMPORT], [descriptor])
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,173 @@
+"""The options of ``@whesl.task``, checked. Pure; standard library only: each process of a function loads
+this."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from whesl.runtime.functions.errors import FunctionDiedError, OutputMissingError
+
+RETRIES = 3  # without a number: as many as a rule's LIMIT without one
+MARKED = "__whesl_task__"  # a decorated function's attribute: its ``Protected``
+_CHANGES = ("arguments", "environment")
+Files = str | Sequence[str] | Callable[..., str | Sequence[str]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """What is asked for beside the function's own process.
+
+    Attributes:
+        retry_on: exceptions after which the function is called again, in a new process.
+        retries: how often.
+        backoff: seconds before the first of them, doubled each time.
+        attempts: what changes at the first retry, the second and so on: ``arguments`` by name,
+            ``environment``.
+        inputs: files that are to be there before each attempt.
+        outputs: files that are to be there, no older than ``inputs``, once the function has returned.
+        silence: seconds without a byte of output after which an attempt is ended; None for no such limit.
+        no_progress: seconds in which ``whesl.progress`` was not told a higher number; None for no such limit.
+        rules: further specifications (ESL), which name the function as a job.
+        name: what rules, journals and reports call the function.
+        observe: rules act on nothing, and are reported.
+        keep: keep also the records of calls to which nothing happened.
+    """
+
+    retry_on: tuple[type[BaseException], ...] = ()
+    retries: int = 0
+    backoff: float = 0.0
+    attempts: tuple[Mapping[str, Any], ...] = ()
+    inputs: Files = ()
+    outputs: Files = ()
+    silence: float | None = None
+    no_progress: float | None = None
+    rules: tuple[str, ...] = ()
+    name: str = ""
+    observe: bool = False
+    keep: bool = False
+
+    @property
+    def retries_deaths(self) -> bool:
+        """Whether a process that ended without a result is followed by another one."""
+        return bool(self.retries) and any(issubclass(FunctionDiedError, one) for one in self.retry_on)
+
+    def changes(self, attempt: int, what: str) -> dict[str, Any]:
+        """Return what an attempt changes of the arguments or of the environment.
+
+        Args:
+            attempt: its number, 1 for the first, which changes nothing.
+            what: ``arguments`` or ``environment``.
+        """
+        if attempt < 2 or not self.attempts:
+            return {}
+        return dict(self.attempts[min(attempt - 2, len(self.attempts) - 1)].get(what, {}))
+
+
+class Protected(NamedTuple):
+    """A function as its author wrote it, and what is asked for."""
+
+    function: Callable[..., Any]
+    options: Options
+
+
+def checked(name: str, given: Mapping[str, Any]) -> Options:
+    """Return the options of a function as they are meant.
+
+    Args:
+        name: what the function is called where its options do not say.
+        given: the options by name, as they were written.
+
+    Raises:
+        TypeError: an option is unknown, or of a wrong kind.
+        ValueError: a number is out of range.
+    """
+    known = [field.name for field in dataclasses.fields(Options)]
+    for option in given:
+        if option not in known:
+            close = difflib.get_close_matches(option, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise TypeError(f"@whesl.task of {name} has no option {option!r}: {hint}")
+    told = dict(given)
+    attempts = tuple(_checked_attempts(name, told.get("attempts", ())))
+    retry_on = _exceptions(name, told.get("retry_on"))
+    retries = told.get("retries")
+    asked = retry_on or attempts or any(told.get(limit) is not None for limit in ("silence", "no_progress"))
+    if retries is None:
+        retries = len(attempts) or (RETRIES if asked or told.get("outputs") else 0)
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"@whesl.task of {name}: retries is a number of at least 0, not {retries!r}")
+    if retry_on is None:  # who asks for retries alone means every failure
+        retry_on = (Exception,) if attempts or told.get("retries") else ()
+    for limit in ("silence", "no_progress"):
+        _check_seconds(name, limit, told.get(limit), least=1.0)
+    _check_seconds(name, "backoff", told.get("backoff", 0.0), least=0.0)
+    rules = told.get("rules", ())
+    rules = (rules,) if isinstance(rules, str) or hasattr(rules, "__fspath__") else rules
+    told |= {
+        "attempts": attempts,
+        "retries": retries,
+        "retry_on": retry_on,
+        "rules": tuple(str(one) for one in rules),
+        "name": job_name(str(told.get("name") or name)),
+    }
+    return Options(**told)
+
+
+def job_name(name: str) -> str:
+    """Return a function's name as rules may name a job.
+
+    Args:
+        name: its qualified name.
+    """
+    short = name.rpartition("<locals>.")[2]
+    kept = "".join(one if one.isascii() and (one.isalnum() or one in "_-.") else "_" for one in short)
+    return kept.strip("_.") or "function"
+
+
+def _checked_attempts(name: str, attempts: Any) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(attempts, list | tuple) or not all(isinstance(one, Mapping) for one in attempts):
+        raise TypeError(f"@whesl.task of {name}: attempts is a list of dictionaries, not {attempts!r}")
+    for number, one in enumerate(attempts, 2):
+        where = f"@whesl.task of {name}, attempts, for attempt {number}"
+        for key, value in one.items():
+            if key not in _CHANGES:
+                raise TypeError(f"{where}: {key!r} cannot be changed; {' and '.join(_CHANGES)} can")
+            if not isinstance(value, Mapping) or not all(isinstance(each, str) for each in value):
+                raise TypeError(f"{where}: {key} is a dictionary by name, not {value!r}")
+        environment = one.get("environment", {})
+        if wrong := [each for each, text in environment.items() if not isinstance(text, str)]:
+            raise TypeError(f"{where}: the variable {wrong[0]} takes a text, not {environment[wrong[0]]!r}")
+    return attempts
+
+
+def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...] | None:
+    if given is None:
+        return None
+    several = given if isinstance(given, tuple | list | set | frozenset) else (given,)
+    for one in several:
+        if not (isinstance(one, type) and issubclass(one, BaseException)):
+            raise TypeError(f"@whesl.task of {name}: retry_on names exceptions, not {one!r}")
+    return tuple(several)
+
+
+def _check_seconds(name: str, option: str, given: Any, *, least: float) -> None:
+    if given is None:
+        return
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise TypeError(f"@whesl.task of {name}: {option} is a number of seconds, not {given!r}")
+    if not math.isfinite(given) or given < least:
+        raise ValueError(f"@whesl.task of {name}: {option} is {least:g} s or more, not {given!r}")
+
+
+def retried(options: Options, error: BaseException) -> bool:
+    """Whether another attempt follows an exception.
+
+    Args:
+        options: the function's.
+        error: what its attempt has raised.
+    """
+    return bool(options.retries) and isinstance(error, (OutputMissingError, *options.retry_on))

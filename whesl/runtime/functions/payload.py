@@ -1,0 +1,140 @@
+"""Functions, arguments, results and exceptions, as bytes in files of the call's own directory.
+
+The only module that pickles. Whoever can write what is read here can run programs as the user already: it is
+a regular file of this user, mode 0600, in a directory with mode 0700, and both are looked at on the open
+file. Nothing that came over a socket is read.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import stat
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import cloudpickle
+
+from whesl.runtime.functions.errors import UnpicklableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+CALL, OUTCOME = "call", "outcome"  # files: in the call's directory, in an attempt's
+_PROTOCOL = 5
+
+
+class Call(NamedTuple):
+    """A call of a protected function: that function (as it is decorated) and its arguments."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+class Outcome(NamedTuple):
+    """How an attempt's function ended: it returned a value, or raised an exception, whose traceback is a
+    text."""
+
+    value: Any = None
+    error: BaseException | None = None
+    traceback: str = ""
+
+
+def write_call(path: str, call: Call) -> None:
+    """Write a call down. Raises UnpicklableError, OSError."""
+    main = sys.modules.get(
+        "__mp_main__"
+    )  # a script as multiprocessing imports it in a process that it spawns
+    if main is not None:
+        cloudpickle.register_pickle_by_value(main)
+    try:
+        _write(path, tuple(call))
+    except OSError:
+        raise
+    except Exception as error:  # whatever an object's own methods raise
+        name = getattr(call.function, "__qualname__", repr(call.function))
+        raise UnpicklableError(f"a call of {name} cannot be given to another process: {error}") from error
+
+
+def read_call(path: str) -> Call:
+    """Return a call; imports the function's module. Raises whatever that raises."""
+    return Call(*_read(path))
+
+
+def write_outcome(path: str, outcome: Outcome) -> Outcome:
+    """Write down how an attempt ended, and return what was written.
+
+    What cannot be pickled becomes an ``UnpicklableError`` that has its type and text. Raises OSError.
+    """
+    try:
+        if outcome.error is not None:
+            _check_comes_back(outcome.error)
+        _write(path, tuple(outcome))
+    except OSError:
+        raise
+    except Exception as problem:  # whatever an object's own methods raise
+        outcome = _instead(outcome, problem)
+        _write(path, tuple(outcome))
+    return outcome
+
+
+def read_outcome(path: str) -> Outcome | None:
+    """Return how an attempt ended, None when it has left nothing. Raises UnpicklableError, OSError."""
+    try:
+        return Outcome(*_read(path))
+    except FileNotFoundError:
+        return None
+    except OSError:
+        raise
+    except Exception as error:  # whatever an object's own methods raise
+        raise UnpicklableError(f"what a function has left in {path} cannot be read here: {error}") from error
+
+
+def _instead(outcome: Outcome, problem: Exception) -> Outcome:
+    if outcome.error is None:
+        kind = type(outcome.value)
+        said = f"a result of type {kind.__module__}.{kind.__qualname__} cannot be given back: {problem}"
+        trace = "".join(traceback.format_exception(problem))
+        return Outcome(error=UnpicklableError(said), traceback=trace)
+    kind = type(outcome.error)
+    said = (
+        f"{kind.__module__}.{kind.__qualname__}: {outcome.error} (it cannot be given back itself: {problem})"
+    )
+    return Outcome(error=UnpicklableError(said), traceback=outcome.traceback)
+
+
+def _check_comes_back(error: BaseException) -> None:
+    """Raise what keeps an exception from being the same in another process: many have another
+    ``__init__``."""
+    back = pickle.loads(_dumped(error))  # noqa: S301  # of bytes that were made in this line
+    if type(back) is not type(error):
+        raise TypeError(f"it comes back as {type(back).__qualname__}")
+
+
+def _dumped(value: Any) -> bytes:
+    file = io.BytesIO()
+    cloudpickle.CloudPickler(file, _PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+def _write(path: str, value: Any) -> None:
+    """Write a file of the user's own that appears at once and whole."""
+    partial = f"{path}.part"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    with open(partial, "wb", opener=lambda name, _: os.open(name, flags, 0o600)) as file:
+        cloudpickle.CloudPickler(file, _PROTOCOL).dump(value)
+    os.replace(partial, path)  # noqa: PTH105  # pathlib costs milliseconds
+
+
+def _read(path: str) -> Any:
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+        is_ = os.fstat(file.fileno())
+        above = os.stat(os.path.dirname(path))  # noqa: PTH116, PTH120
+        private = stat.S_ISREG(is_.st_mode) and not (is_.st_mode | above.st_mode) & 0o077
+        if not private or {is_.st_uid, above.st_uid} != {os.geteuid()}:
+            raise PermissionError(f"{path} is not read: it is not a file of this user's alone")
+        return pickle.load(file)  # noqa: S301  # see above: the user's own file, in a directory of the user's own

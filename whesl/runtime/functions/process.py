@@ -1,0 +1,170 @@
+"""What a function's process does: read the call, call the function, leave behind how that ended.
+
+Run as ``python -m whesl.runtime.functions.process DIRECTORY``, or called in a fork of ``template``. The
+directory is the call's; the number of the attempt is in the environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import glob
+import io
+import json
+import os
+import sys
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from whesl.runtime.functions import rules
+from whesl.runtime.functions.errors import InputMissingError, OutputMissingError
+from whesl.runtime.functions.options import MARKED, Options, Protected, retried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whesl.runtime.functions.options import Files
+
+PLACE = "path.json"  # in the call's directory: where modules are looked for
+IMPORTED = "imported.json"  # in an attempt's: modules that its function has imported
+RESTARTS = "WHESL_RESTART_COUNT"
+# Modules that a process must not inherit by fork: what they have begun is one process's alone.
+_UNSHARED = "mpi4py.MPI"
+
+
+def main(directory: str) -> int:
+    """Run an attempt, and return its exit status.
+
+    Args:
+        directory: the call's.
+    """
+    faulthandler.enable()  # a segmentation fault then says in which line
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(
+            line_buffering=True
+        )  # rules, and limits on silence, see each line when it is printed
+    before = set(sys.modules)
+    attempt = int(os.environ.get(RESTARTS, "0")) + 1
+    with open(f"{directory}/{PLACE}") as file:  # noqa: PTH123
+        sys.path[:] = json.load(file)
+    from whesl.runtime.functions import payload  # with the caller's path: cloudpickle may be in it alone
+
+    options = Options()
+    try:
+        call = payload.read_call(f"{directory}/{payload.CALL}")
+        protected: Protected = getattr(call.function, MARKED)
+        options = protected.options
+        value = _called(protected, attempt, call.args, dict(call.kwargs))
+        outcome = payload.Outcome(value=value)
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are the caller's, too
+        trace = "".join(traceback.format_exception(type(error), error, _own(error)))
+        outcome = payload.Outcome(error=error, traceback=trace)
+    place = f"{directory}/attempt-{attempt}"
+    again = outcome.error is not None and retried(options, outcome.error)
+    outcome = payload.write_outcome(f"{place}/{payload.OUTCOME}", outcome)
+    if outcome.error is None:
+        _tell_imported(place, before)
+    elif outcome.traceback:
+        sys.stderr.write(outcome.traceback)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # closed by the function
+            stream.flush()
+    return 0 if outcome.error is None else rules.AGAIN if again else rules.RAISED
+
+
+def _called(protected: Protected, attempt: int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    options, function = protected.options, protected.function
+    args, kwargs = changed(function, args, kwargs, options.changes(attempt, "arguments"))
+    inputs = files(options.inputs, args, kwargs)
+    outputs = files(options.outputs, args, kwargs)
+    for pattern in inputs:
+        if not glob.glob(pattern) and not os.path.lexists(pattern):  # noqa: PTH207
+            raise InputMissingError(f"{options.name} was not called: its input {pattern} is missing")
+    value = function(*args, **kwargs)
+    if wrong := broken(outputs, inputs):
+        raise OutputMissingError(f"{options.name} returned without its outputs: {'; '.join(wrong)}")
+    return value
+
+
+def changed(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], changes: Mapping[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Return a call's arguments with some of them changed, however they were given.
+
+    Args:
+        function: the function.
+        args, kwargs: the call's.
+        changes: new values, by name.
+    """
+    if not changes:
+        return args, kwargs
+    import inspect
+
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    further = [one.name for one in bound.signature.parameters.values() if one.kind is one.VAR_KEYWORD]
+    for name, value in changes.items():
+        if name in bound.signature.parameters and name not in further:
+            bound.arguments[name] = value
+        elif further:
+            bound.arguments.setdefault(further[0], {})[name] = value
+        else:
+            raise TypeError(
+                f"attempts change the argument {name!r}, which {function.__qualname__} does not have"
+            )
+    return bound.args, bound.kwargs
+
+
+def files(named: Files, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """Return absolute paths (globs) of files that options name.
+
+    Args:
+        named: one, several, or a function of the call's arguments that returns either.
+        args, kwargs: the call's.
+    """
+    told = named(*args, **kwargs) if callable(named) else named
+    several = [told] if isinstance(told, str | os.PathLike) else told
+    return [os.path.abspath(os.fspath(one)) for one in several]  # noqa: PTH100
+
+
+def broken(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """Return what is wrong with files after a function has returned: one is missing, or older than an input.
+
+    Args:
+        outputs, inputs: absolute globs.
+    """
+    if not outputs:
+        return []
+    from whesl.language.detections.promised import Broken, Promise
+    from whesl.runtime.detect import promised_files
+
+    now = time.monotonic()
+    promises = [Promise(path=one, broken=Broken.MISSING) for one in outputs]
+    promises += [Promise(path=one, broken=Broken.OLDER, than=than) for one in outputs for than in inputs]
+    looks = [
+        promised_files.looked(one, str, now + promised_files.LAG, now + promised_files.TIME)
+        for one in promises
+    ]
+    return [look.wrong for look in looks if look.wrong]
+
+
+def _own(error: BaseException) -> Any:
+    """Return an exception's traceback from the function's own first line on."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace or error.__traceback__
+
+
+def _tell_imported(place: str, before: set[str]) -> None:
+    """Write down what modules a good call has needed, for processes to come to inherit them."""
+    new = [name for name, one in sys.modules.items() if name not in before and getattr(one, "__spec__", None)]
+    if not new or _UNSHARED in sys.modules:
+        return
+    with contextlib.suppress(OSError), open(f"{place}/{IMPORTED}", "w") as file:  # noqa: PTH123
+        json.dump({"path": sys.path, "modules": new}, file)
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1])
+    os._exit(status)

@@ -1,0 +1,197 @@
+"""``@whesl.task``: a function whose calls run in processes of their own, under the rules of a task."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import math
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, overload
+
+from whesl.model.errors import UsageError
+from whesl.runtime.functions import connection, options, payload, rules
+from whesl.runtime.functions.errors import (
+    FunctionDiedError,
+    FunctionError,
+    FunctionSilentError,
+    FunctionStalledError,
+    RemoteTracebackError,
+)
+from whesl.runtime.functions.options import MARKED, Protected
+from whesl.runtime.wire.private_directory import make_private
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_DONE = "completed"
+_SEEN_BY = {"silence": FunctionSilentError, "progress": FunctionStalledError}
+_OFTEN = 0.2  # seconds between two lines that tell progress
+
+
+@overload
+def task(function: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def task(**given: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def task(function: Callable[..., Any] | None = None, /, **given: Any) -> Any:
+    """Have a function run in a process of its own, with rules for what may go wrong.
+
+    Used as ``@whesl.task`` or ``@whesl.task(retry_on=OSError, ...)``. The decorated function is called as
+    before and returns what it returned before; executors take it as they take any function.
+
+    Args:
+        function: the function; a generator or a coroutine is refused.
+        given: ``Options`` by name: ``retry_on``, ``retries``, ``backoff``, ``attempts``, ``inputs``,
+            ``outputs``, ``silence``, ``no_progress`` (seconds), ``rules``, ``name``, ``observe``, ``keep``.
+
+    Raises:
+        TypeError, ValueError: an option, or the function, is none that can be had.
+    """
+    if function is None:
+        return functools.partial(_decorated, given=given)
+    return _decorated(function, given)
+
+
+def _decorated(function: Callable[..., Any], given: dict[str, Any]) -> Callable[..., Any]:
+    name = getattr(function, "__qualname__", repr(function))
+    if not callable(function):
+        raise TypeError(f"@whesl.task takes a function, not {function!r}")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(
+            f"@whesl.task cannot take {name}: a generator's state stays in its process; return a list"
+        )
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(f"@whesl.task cannot take {name}, a coroutine: have a function call asyncio.run")
+    if isinstance(function, type):
+        raise TypeError(f"@whesl.task cannot take the class {name}: decorate a function")
+    protected = Protected(function, options.checked(name, given))
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _called(call, args, kwargs)
+
+    setattr(call, MARKED, protected)
+    return call
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function in a process of its own, and return what it returns or raise what it raises."""
+    asked: options.Options = getattr(function, MARKED).options
+    instance = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(5).hex()}"
+    directory = f"{connection.home()}/tasks/functions/{asked.name}_{instance}"
+    make_private(directory)
+    try:
+        payload.write_call(f"{directory}/{payload.CALL}", payload.Call(function, args, kwargs))
+    except BaseException:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    request = {
+        "directory": directory,
+        "name": asked.name,
+        "instance": instance,
+        "workdir": os.getcwd(),  # noqa: PTH109
+        "environment": dict(os.environ),
+        "path": [os.path.abspath(place) for place in sys.path],  # noqa: PTH100
+        "specification": rules.specification(asked),
+        "rules": asked.rules,
+        "observe": asked.observe,
+    }
+    answer = connection.present().call(request)
+    if answer["refused"]:
+        _tidy(directory, remove=False)
+        raise UsageError(f"{asked.name}: {answer['refused']}")
+    outcome: payload.Outcome | None = None
+    try:
+        outcome = payload.read_outcome(f"{directory}/attempt-{answer['attempt']}/{payload.OUTCOME}")
+    finally:
+        well = outcome is not None and outcome.error is None and answer["state"] == _DONE
+        _tidy(directory, remove=well and answer["attempt"] == 1 and not asked.keep)
+    return _judged(asked.name, answer, outcome, directory)
+
+
+def _judged(name: str, answer: dict[str, Any], outcome: payload.Outcome | None, directory: str) -> Any:
+    """Return a call's result, or raise what it raised, or what has become of it.
+
+    Args:
+        name: the function's.
+        answer: how its task ended.
+        outcome: what its last attempt left.
+        directory: the call's.
+    """
+    code, reason = answer["code"], answer["reason"]
+    if outcome is not None and outcome.error is not None:
+        _raise(outcome.error, outcome.traceback)
+    if outcome is not None and code == 0:
+        return outcome.value
+    seen = re.search(r"\((\w+): ", reason)
+    kind = _SEEN_BY.get(seen[1] if seen else "", FunctionError)
+    where = f"; see {directory}"
+    ended_well = code == 0 and answer["state"] != _DONE  # as where a rule skips a task
+    if kind is not FunctionError or outcome is not None or ended_well:
+        raise kind(f"{name}: {reason or answer['state'] or 'ended by a rule'}{where}", directory)
+    how = f"by signal {code - 128}" if code > 128 else f"with status {code}"
+    attempts = f" in attempt {answer['attempt']}" if answer["attempt"] > 1 else ""
+    raise FunctionDiedError(
+        f"{name}: its process ended {how}{attempts}, without a result{where}", directory, code
+    )
+
+
+def _raise(error: BaseException, trace: str) -> None:
+    error.__cause__ = RemoteTracebackError(trace)
+    try:
+        raise error
+    finally:
+        del error  # else its traceback would keep this frame, and that the exception
+
+
+def _tidy(directory: str, *, remove: bool) -> None:
+    """Remove a call's record, or of it only arguments and results."""
+    if remove:
+        shutil.rmtree(directory, ignore_errors=True)
+        return
+    place = Path(directory)
+    for file in (place / payload.CALL, *place.glob(f"attempt-*/{payload.OUTCOME}*")):
+        with contextlib.suppress(OSError):
+            file.unlink()
+
+
+class _Told:
+    """When progress was last written down."""
+
+    at = -math.inf
+
+
+def progress(number: float) -> None:
+    """Say how far a function has come: ``no_progress`` counts from when this number last rose.
+
+    Called outside of a protected function, it does nothing. Cheap enough for an inner loop: a fifth of a
+    second has to be between two numbers that are written down.
+
+    Args:
+        number: steps, epochs, bytes, a fraction: anything that rises. 0 or more.
+
+    Raises ValueError for a number that is negative or not finite, OSError.
+    """
+    directory = os.environ.get(rules.DIRECTORY)
+    now = time.monotonic()
+    if not directory or now < _Told.at + _OFTEN:
+        return
+    if not math.isfinite(number) or number < 0:
+        raise ValueError(f"whesl.progress takes a number of at least 0, not {number!r}")
+    _Told.at = now
+    text = str(number) if isinstance(number, int) else f"{number:.9f}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    file = os.open(f"{directory}/{rules.PROGRESS}", flags, 0o600)
+    try:
+        os.write(file, f"{text}\n".encode())
+    finally:
+        os.close(file)

@@ -1,0 +1,116 @@
+"""The isolator's process: ``python -m whesl.runtime.isolator --task-dir DIRECTORY [--lock DESCRIPTOR]``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whesl.files import decode_errors, file_retry
+from whesl.managers.resource import current_allocation, manager_table
+from whesl.managers.resource.port import Closing
+from whesl.managers.resource.single_host import HostAllocation
+from whesl.model.errors import WheslError
+from whesl.runtime.isolator import shutdown
+from whesl.runtime.isolator.daemon import Daemon
+from whesl.runtime.isolator.task import taskdir
+from whesl.runtime.isolator.task.lock_lost import LockLostError
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.locking import takeover_lock
+from whesl.runtime.locking.takeover_lock import HeldError
+from whesl.runtime.locking.takeover_watch import Guard
+
+if TYPE_CHECKING:
+    from whesl.managers.resource.port import Allocation
+    from whesl.runtime.wire.client import CoordinatorClient
+
+EXIT_LOCKED = 73
+EXIT_IO = 74  # EX_IOERR of sysexits.h
+
+
+def _client(job: Job) -> CoordinatorClient | None:
+    """Return the connection to the coordinator; without one, its weight is not even loaded."""
+    if not job.setup.coordinator:
+        return None
+    from whesl.runtime.wire.client import CoordinatorClient
+    from whesl.runtime.wire.keys import home
+
+    return CoordinatorClient(home(), job.setup.task.id)
+
+
+def _allocation(job: Job, directory: TaskDir) -> Allocation:
+    """Return what the job was given, with Flux inside where that is wanted and can be."""
+    if job.setup.rjms == manager_table.HOST:  # also where a task on this host alone runs inside a job
+        return HostAllocation(os.environ)
+    outer = current_allocation(os.environ)
+    if not manager_table.may_hold_flux(job.setup.rjms, job.inner):
+        return outer
+    from whesl.managers.resource.flux.nested_allocation import around
+
+    return around(outer, job.inner, directory.path / "flux", job.setup.claim, os.environ)
+
+
+def main(arguments: list[str]) -> int:
+    """Look after one task until it is over, and return its exit status.
+
+    Args:
+        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, when it is held for us;
+            ``--keeper`` and the number of the process that has started this one.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.raiseExceptions = False  # a line that the log's file system does not take is no event
+    try:
+        return _look_after(arguments)
+    except OSError as error:
+        # Not known is not gone: the keeper starts another isolator, which looks again.
+        logging.error("the task's files cannot be reached: %s", file_retry.told(error))
+        return EXIT_IO
+
+
+def _look_after(arguments: list[str]) -> int:
+    directory = TaskDir(Path(arguments[arguments.index("--task-dir") + 1]))
+    job = decode_errors.load(directory.job_file, Job)
+    if job is None:
+        logging.error("%s is missing or not readable", directory.job_file)
+        return 70
+    try:
+        if "--lock" in arguments:
+            lock = int(arguments[arguments.index("--lock") + 1])
+            os.set_inheritable(lock, False)
+        else:
+            lock = directory.lock(job.setup)
+        takeover_lock.sign(lock, taskdir.holder_of(job.setup))
+        guard = Guard(directory.lock_file, lock)
+    except HeldError as error:
+        logging.error("another isolator looks after this task: %s", error)
+        return EXIT_LOCKED
+    except WheslError as error:
+        logging.error("%s", error)
+        return 70
+    if guard.look():
+        logging.error("the lock of this task was taken over before this isolator had loaded")
+        return LockLostError.exit_code
+    try:
+        allocation = _allocation(job, directory)
+        try:
+            keeper = int(arguments[arguments.index("--keeper") + 1]) if "--keeper" in arguments else 0
+            finish = Daemon(directory, job, allocation, _client(job), guard, keeper).run()
+            shutdown.part_from_output(directory, job)
+        finally:
+            if isinstance(allocation, Closing):
+                allocation.close()
+    except WheslError as error:
+        logging.error("%s", error)
+        return error.exit_code
+    finally:
+        takeover_lock.release(lock)
+    return finish.code
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1:])
+    logging.shutdown()
+    # All is said and closed. Taking the interpreter down in order takes 20 ms, and the caller waits.
+    os._exit(status)

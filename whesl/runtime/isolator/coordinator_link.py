@@ -1,0 +1,78 @@
+"""What an isolator hears from its coordinator; without one, what people leave in the task's directory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whesl.runtime.isolator import shutdown
+from whesl.runtime.isolator.core.events_and_commands import (
+    CoordinatorFound,
+    CoordinatorLost,
+    CoordinatorMessage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import zmq
+
+    from whesl.runtime.isolator.core.events_and_commands import Event
+    from whesl.runtime.isolator.task.raise_requests import Left
+    from whesl.runtime.wire.client import CoordinatorClient
+    from whesl.runtime.wire.messages import AnyMessage
+
+
+class CoordinatorLink:
+    """The connection of one isolator to the coordinator.
+
+    Args:
+        client: the connection, None to do without a coordinator.
+        left: what people leave in the task's directory; it is read where there is no coordinator.
+    """
+
+    def __init__(self, client: CoordinatorClient | None, left: Left) -> None:
+        self._client = client
+        self._left = left
+        self._connected = False
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
+        """The sockets that become readable when the coordinator has said something."""
+        return tuple(self._client.sockets) if self._client is not None else ()
+
+    def next_deadline(self, now: float, *, paused: bool) -> float:
+        """Return when ``heard`` has to be called again at the latest, in the monotonic clock's seconds."""
+        if self._client is not None:
+            return self._client.next_deadline()
+        return self._left.next_deadline(now, paused=paused)
+
+    def heard(self, now: float, *, paused: bool, begun: Callable[[], bool]) -> Iterator[Event]:
+        """Yield what has come, in order.
+
+        Args:
+            now: the monotonic clock's time in seconds.
+            paused: whether the task waits for people.
+            begun: whether the task has had an attempt, asked after the messages that came have been handled.
+        """
+        if self._client is None:
+            for message in self._left.taken(now, paused=paused):
+                yield CoordinatorMessage(message=message)
+            return
+        for received in self._client.receive():
+            yield CoordinatorMessage(message=received)
+        self._client.tick()
+        was, self._connected = self._connected, self._client.connected()
+        if was and not self._connected:
+            yield CoordinatorLost()
+        elif self._connected and not was and begun():
+            yield CoordinatorFound()
+
+    def send(self, message: AnyMessage) -> None:
+        """Send a message; without a coordinator nobody is told."""
+        if self._client is not None:
+            self._client.send(message)
+
+    def part(self) -> None:
+        """Repeat for a short while what the coordinator has not acknowledged, and leave the rest for it."""
+        if self._client is not None:
+            shutdown.part(self._client)

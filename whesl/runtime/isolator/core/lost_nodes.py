@@ -1,0 +1,84 @@
+"""A node in use is lost, and no rule acts on it: what the resource manager would have told is told. Pure.
+
+Without WHESL, a job that loses a node has failed, whatever its script's status is (Slurm: NODE_FAIL): its
+ranks on the node have not done their part. The launcher may end with 0 all the same (srun does, when the
+others' ranks have). Only the resource manager's word counts: an agent that is silent may be heard again.
+"""
+
+from __future__ import annotations
+
+from whesl.language.spec import ResourceKind
+from whesl.managers.resource import manager_table
+from whesl.model.states import NodeState, TaskState
+from whesl.runtime.isolator.core.events_and_commands import NodeSeen
+from whesl.runtime.isolator.core.recovery.escalation_to_coordinator import FAILED_WITHOUT_STATUS
+from whesl.runtime.isolator.core.state import TERMINATED, Phase, State
+from whesl.runtime.isolator.core.transition_context import Transition
+from whesl.runtime.journal.records import isolator_records as records
+
+
+def news(state: State, event: NodeSeen) -> bool:
+    """Whether the resource manager calls a node lost of which it had not been said that it does."""
+    said = event.state is NodeState.DOWN and event.source == records.RESOURCE_MANAGER
+    return said and event.node in state.nodes.active and event.node not in state.lost
+
+
+def end(transition: Transition) -> None:
+    """End an attempt that lost a node, where the job outlives that only since rules of the task may need it.
+
+    The resource manager would have ended it. Where a recovery may change the nodes yet, of a hang that the
+    loss brings about for example, the attempt goes on; so it does where the user himself has the job outlive
+    losses.
+    """
+    state = transition.state
+    about_nodes = any(
+        step.resource is ResourceKind.NODE for rule in state.setup.exceptions() for step in rule.steps
+    )
+    runs = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
+    if state.lost and state.setup.kept and runs and not about_nodes:
+        reason = why(state)
+        transition.say(f"{reason}: the attempt is ended, as the job would have been")
+        code = FAILED_WITHOUT_STATUS
+        transition.record(records.Stopping(code=code, reason=reason, state=TaskState.FAILED))
+        transition.volatile(killed=True)
+        transition.end_attempt()
+
+
+def why(state: State) -> str:
+    """Return which nodes were lost under the attempt, and what the end of such a job is called."""
+    lost = [node for node in state.lost if node in state.nodes.active]
+    if not lost:
+        return ""
+    named = f"{', '.join(lost)} {'were' if len(lost) > 1 else 'was'} lost while it ran"
+    ends = state.setup.kept or state.stop_reason == TERMINATED
+    word = manager_table.manager(state.setup.rjms).node_lost if ends else ""
+    return f"{named} ({word})" if word else named
+
+
+def completed(state: State) -> tuple[int, TaskState, str]:
+    """Return status, state and reason of a task whose attempt has ended with status 0.
+
+    The status stays 0 in a job that outlives losses by its user's own wish: there its own one is 0, too.
+    """
+    reason = why(state)
+    if not reason:
+        return 0, TaskState.COMPLETED, ""
+    code = FAILED_WITHOUT_STATUS if state.setup.kept else 0
+    return code, TaskState.FAILED, f"{reason}, and its command ended with status 0"
+
+
+def stopped(state: State, code: int) -> tuple[int, TaskState, str]:
+    """Return status, state and reason of a task that has ended while it was being ended.
+
+    The resource manager ends a job that has lost a node as it ends one whose time is over: by SIGTERM.
+
+    Args:
+        state: the present state.
+        code: the status that it ended with.
+    """
+    reason = why(state)
+    if reason and state.stop_reason == TERMINATED:
+        return code or FAILED_WITHOUT_STATUS, TaskState.FAILED, f"{reason}, and the job was ended"
+    if code == 0 and state.stop_state is TaskState.CANCELLED:
+        return completed(state)
+    return code, state.stop_state, state.stop_reason

@@ -1,0 +1,227 @@
+"""Checkpoints that a recovery begins with, while the program still runs. Pure.
+
+An exception whose rules have ``JOB.CHECKPOINT`` or ``NODE.REPLACE BEFORE FAILURE`` does not end the attempt
+when it is raised: the program is asked for a checkpoint, and what is done next follows from what comes of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.language.spec import ExceptionSpec, Operation, ResourceKind
+from whesl.model.evidence import Detected, PredictedFailure, Raised
+from whesl.model.outcomes import Action
+from whesl.runtime.detect.exception_transformation import Transformed
+from whesl.runtime.isolator.core.events_and_commands import AskCheckpoint, CheckpointDone
+from whesl.runtime.isolator.core.recovery import recovery_decision
+from whesl.runtime.isolator.core.state import Asked, Phase, State
+from whesl.runtime.isolator.core.transition_context import Transition
+from whesl.runtime.journal.records import isolator_records as records
+from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.operations.step_arguments import JobCheckpoint
+
+GRACE = 10.0  # seconds after its timeout in which the shell has to say what came of a checkpoint
+_NAME = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)
+_REPLACE = (ResourceKind.NODE.value, Operation.REPLACE.value)
+
+
+def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
+    """Ask the running program for a checkpoint, if the rules have one for an exception.
+
+    Args:
+        transition: the present one.
+        found: the detector's word.
+        became: what counting has made of it.
+
+    Returns:
+        Whether that is under way: nothing else is done about the exception before its end.
+    """
+    state = transition.state
+    spec = transition.rule(became.exception)
+    if state.phase is not Phase.RUNNING or not state.alive or not _wants(state, spec):
+        return False
+    raised = recovery_decision.raised(state, found, became, transition.now)
+    planned = recovery_decision.planned(state, raised)
+    if planned.error:
+        return False
+    nodes = {item.node for item in found.evidence if item.node}
+    for asked in state.asked:
+        known = {item.node for item in asked.raised.evidence if item.node}
+        if asked.raised.exception == raised.exception and nodes <= known:
+            transition.drop(found, asked.raised.ordinal)
+            return True
+    if not _goes_on(spec):
+        # Nothing else is ever decided about it, so that its limit is that of checkpoints.
+        decision = recovery_decision.decide(state, spec, raised, transition.now)
+        if decision.action is not Action.RECOVER:
+            transition.drop(found)
+            transition.say(f"{raised.exception}: no checkpoint is asked for: {decision.reason}")
+            return True
+    transition.record(records.Raised(raised=raised, history=became.history, goes_on=True))
+    steps = [step.arguments for step in planned.steps if (step.resource, step.operation) == _NAME]
+    arguments: dict[str, Any] = steps[0] if steps else {}
+    until = transition.now + float(arguments.get("timeout") or JobCheckpoint().timeout) + GRACE
+    transition.record(
+        records.CheckpointAsked(
+            ordinal=raised.ordinal, until=until, arguments=arguments, counted=not _goes_on(spec)
+        )
+    )
+    choice = _choice(state, raised) if _goes_on(spec) else ""
+    transition.say(
+        f"raised {raised.exception} ({recovery_decision.why(raised)}): a checkpoint is asked for{choice}"
+    )
+    _do(transition, transition.state.asked[-1])
+    return True
+
+
+def _choice(state: State, raised: Raised) -> str:
+    """Return what is expected of a move to a spare (a checkpoint and a restart), as the last one took.
+
+    The order of writing costs nothing where the whole fits into the lead time, and saves the node's part
+    where it does not: the node writes first in both cases.
+    """
+    prediction = predicted(raised)
+    if prediction is None or not state.theta:
+        return ""
+    fits = "which fits into the lead time" if state.theta <= prediction.lead else "longer than the lead time"
+    return f" (moving to a spare took {state.theta:.1f} s the last time, {fits}: the node writes first)"
+
+
+def stays(transition: Transition, found: Detected, raised: Raised) -> bool:
+    """Whether nothing is done about a predicted failure, since the node could not be replaced before it.
+
+    A prediction harms nothing by itself: the program goes on, or is started, on the node.
+    """
+    why = _why_it_stays(transition, transition.rule(raised.exception), raised, "")
+    if why:
+        transition.drop(found)
+        transition.say(f"{found.exception}: {why}; the task goes on")
+    return bool(why)
+
+
+def again(transition: Transition) -> None:
+    """Ask again for what an isolator before this one had asked for."""
+    for asked in transition.state.asked:
+        _do(transition, asked)
+
+
+def _do(transition: Transition, asked: Asked) -> None:
+    transition.do(
+        AskCheckpoint(
+            ordinal=asked.raised.ordinal,
+            attempt=transition.state.attempt,
+            arguments=asked.arguments,
+            prediction=predicted(asked.raised),
+            move=transition.state.theta if _moves(transition, asked.raised) else None,
+        )
+    )
+    transition.wake(asked.until)
+
+
+def predicted(raised: Raised) -> PredictedFailure | None:
+    """Return the prediction that an exception was raised for, None for another cause."""
+    item = next((item for item in raised.evidence if item.kind == "predicted"), None)
+    if item is None:
+        return None
+    lead, confidence = float(item.captures["lead"]), float(item.captures["confidence"])
+    why = item.captures["evidence"]
+    return PredictedFailure(node=item.node, time=item.time, lead=lead, confidence=confidence, evidence=why)
+
+
+def after(steps: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
+    """Return the steps that are done once the program has been ended: all but its checkpoint."""
+    return tuple(
+        step for step in steps if step.handler is not None or (step.resource, step.operation) != _NAME
+    )
+
+
+def ended(transition: Transition, event: CheckpointDone) -> Raised | None:
+    """Take what came of a checkpoint; return the exception that is recovered from next, None for none."""
+    asked = next((each for each in transition.state.asked if each.raised.ordinal == event.ordinal), None)
+    if asked is None:
+        return None
+    spec = transition.rule(asked.raised.exception)
+    stays = _why_it_stays(transition, spec, asked.raised, event.why)
+    recovers = not stays and _goes_on(spec)
+    _record(transition, event, stays if stays != event.why else "")
+    name = asked.raised.exception
+    if recovers:
+        transition.say(f"{name}: {event.checkpoint or event.why} after {event.seconds:.1f} s")
+        return asked.raised
+    said = f"{event.checkpoint} is whole" if event.checkpoint else f"no checkpoint: {event.why}"
+    why = f", {stays}" if stays and stays != event.why else ""
+    transition.say(f"{name}: {said} after {event.seconds:.1f} s{why}; the program goes on")
+    return None
+
+
+def together(transition: Transition, event: CheckpointDone) -> None:
+    """Let other nodes that are predicted to fail be replaced before the same start, with one checkpoint."""
+    for asked in transition.state.asked:
+        if predicted(asked.raised) is None or not _goes_on(transition.rule(asked.raised.exception)):
+            continue
+        told = {"ordinal": asked.raised.ordinal, "checkpoint": event.checkpoint, "why": event.why}
+        _record(transition, msgspec.structs.replace(event, **told), "")
+        found = Detected(exception=asked.raised.exception, evidence=asked.raised.evidence)
+        node = recovery_decision.nodes_of(found.evidence)[0]
+        transition.record(records.Queued(found=found, node=node))
+
+
+def overdue(transition: Transition) -> CheckpointDone | None:
+    """Return the end of a checkpoint of which nothing was heard in time."""
+    for asked in transition.state.asked:
+        if transition.now >= asked.until:
+            return CheckpointDone(ordinal=asked.raised.ordinal, seconds=0.0, why="nothing was heard of it")
+    return None
+
+
+def drop(transition: Transition, why: str) -> None:
+    """The attempt ends: checkpoints that are under way are not waited for."""
+    for asked in transition.state.asked:
+        _record(transition, CheckpointDone(ordinal=asked.raised.ordinal, seconds=0.0, why=why), "")
+
+
+def about(state: State, node: str) -> bool:
+    """Whether a checkpoint is under way that was asked for because of a node."""
+    return any(item.node == node for asked in state.asked for item in asked.raised.evidence)
+
+
+def _record(transition: Transition, event: CheckpointDone, stays: str) -> None:
+    transition.record(records.CheckpointEnded(**msgspec.structs.asdict(event), stays=stays))
+
+
+def _is_checkpoint(state: State, step: Any) -> bool:
+    assert state.setup.spec is not None
+    built_in = state.setup.spec.handler(step.resource, step.operation) is None
+    return built_in and (step.resource, step.operation) == _NAME
+
+
+def _wants(state: State, spec: ExceptionSpec) -> bool:
+    return any(step.before_failure or _is_checkpoint(state, step) for step in spec.steps)
+
+
+def _goes_on(spec: ExceptionSpec) -> bool:
+    """Whether anything is done after the checkpoint."""
+    return any((step.resource, step.operation) != _NAME for step in spec.steps)
+
+
+def _moves(transition: Transition, raised: Raised) -> bool:
+    """Whether a spare takes the node's place after the checkpoint."""
+    spec = transition.rule(raised.exception)
+    replaces = any((step.resource, step.operation) == _REPLACE for step in spec.steps)
+    return replaces and not _why_it_stays(transition, spec, raised, "")
+
+
+def _why_it_stays(transition: Transition, spec: ExceptionSpec, raised: Raised, failed: str) -> str:
+    """Return why a node is not replaced before its failure; an empty string when it is."""
+    if not any(step.before_failure for step in spec.steps):
+        return ""
+    if failed:
+        return failed
+    state = transition.state
+    decision = recovery_decision.decide(state, spec, raised, transition.now)
+    if decision.action is not Action.RECOVER:
+        return decision.reason
+    usable = [node for node in state.nodes.spares if node not in state.down]
+    return "" if usable else "no spare is left"

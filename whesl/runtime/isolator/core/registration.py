@@ -1,0 +1,60 @@
+"""What the isolator tells the coordinator of the task at first, and again until it is admitted. Pure."""
+
+from __future__ import annotations
+
+from whesl.runtime.isolator.core.recovery import recovery_decision
+from whesl.runtime.isolator.core.task_setup import token_prefix
+from whesl.runtime.isolator.core.transition_context import Transition
+from whesl.runtime.wire.messages import Register, Welcome
+
+
+def register(transition: Transition) -> None:
+    """Say that this isolator is up."""
+    transition.send(registration(transition))
+
+
+def registration(transition: Transition) -> Register:
+    """Return what the coordinator is told."""
+    setup = transition.state.setup
+    return Register(
+        task=setup.task.id,
+        workflow=setup.workflow,
+        step=setup.task.step,
+        instance=setup.task.instance,
+        workspace=setup.task.workspace,
+        rjms=setup.rjms,
+        job_id=setup.job_id,
+        claim=setup.claim,
+        run=token_prefix(setup),
+        nodes=setup.nodes,
+        exceptions=recovery_decision.names(transition.state),
+        attempt=transition.state.attempt,
+        state=transition.state.task_state,
+        configuration_version=transition.state.coordinator_version,
+        cluster=setup.cluster,
+        requeue=setup.requeue,
+        kept=setup.kept,
+    )
+
+
+def wait(transition: Transition, welcome: Welcome) -> None:
+    """Another job may run this task: register again when the coordinator knows more, and start nothing."""
+    if transition.state.register_at is None:
+        transition.say(f"not admitted yet, the coordinator asks about the other job: {welcome.reason}")
+    due = transition.now + welcome.again
+    transition.volatile(register_at=due)
+    if transition.state.welcome_deadline is not None:
+        transition.volatile(welcome_deadline=due + transition.state.setup.welcome_wait)
+    transition.wake(due)
+
+
+def when_due(transition: Transition) -> None:
+    """Register again when it is time; an answer that is lost is for the deadline of the first welcome."""
+    due = transition.state.register_at
+    if not due:
+        return
+    if transition.now < due:
+        transition.wake(due)
+    else:
+        transition.volatile(register_at=0.0)
+        register(transition)

@@ -1,0 +1,67 @@
+"""What a coordinator changes for a task, and how its running program is told. Pure.
+
+A program finds the configuration in the file that WHESL_RECONFIGURE names, and is sent a signal where the
+rule names one. A program that began with another configuration is told at least once: also one that was being
+started, that does not handle the signal yet, or whose isolator or coordinator was away meanwhile.
+Where the change asks for a restart (a coupled task was started again), the attempt is ended, and the next one
+begins with it.
+"""
+
+from __future__ import annotations
+
+from whesl.runtime.isolator.core.events_and_commands import SignalAttempt, WriteReconfigure
+from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.isolator.core.transition_context import Transition, merged
+from whesl.runtime.journal.records import isolator_records as records
+from whesl.runtime.wire.messages import Reconfigure, Welcome
+
+
+def on_reconfigure(transition: Transition, message: Reconfigure) -> None:
+    """Take over a newer configuration."""
+    if message.configuration.version > transition.state.coordinator_version:
+        _take_over(transition, message)
+
+
+def on_welcome(transition: Transition, welcome: Welcome, *, anyway: bool = False) -> None:
+    """Take over what a welcome says of bad nodes and the configuration, if that is newer, or ``anyway``."""
+    state = transition.state
+    if anyway or welcome.configuration.version > state.coordinator_version:
+        _take_over(transition, welcome)
+    elif welcome.bad_nodes != state.bad_nodes:
+        transition.record(
+            records.Reconfigured(
+                configuration=state.configuration,
+                coordinator_version=state.coordinator_version,
+                bad_nodes=welcome.bad_nodes,
+            )
+        )
+
+
+def _take_over(transition: Transition, message: Reconfigure | Welcome) -> None:
+    state = transition.state
+    transition.record(
+        records.Reconfigured(
+            configuration=merged(state.configuration, message.configuration),
+            coordinator_version=max(state.coordinator_version, message.configuration.version),
+            bad_nodes=message.bad_nodes if isinstance(message, Welcome) else (),
+            signal=message.signal,
+        )
+    )
+    if transition.state.phase is Phase.RUNNING:
+        tell(transition)
+
+
+def tell(transition: Transition) -> None:
+    """Tell a running program the configuration, where that is newer than the one that it began with."""
+    state = transition.state
+    if state.notice is None:
+        return
+    if state.configuration.restart > state.restart_known and not state.setup.observe:
+        transition.record(records.RestartedForAnother(attempt=state.attempt))
+        transition.say("ended and started again, because a task that it is coupled with was")
+        transition.end_attempt()
+        return
+    transition.do(WriteReconfigure(configuration=state.configuration))
+    if state.notice:
+        version = state.configuration.version
+        transition.do(SignalAttempt(attempt=state.attempt, signum=state.notice, version=version))

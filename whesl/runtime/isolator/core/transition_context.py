@@ -1,0 +1,166 @@
+"""One transition of the core: the state as it changes, and the commands that come of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from whesl.language.spec import ExceptionSpec
+from whesl.model.configuration_changes import Configuration
+from whesl.model.evidence import Detected, History
+from whesl.model.outcomes import RecoveryOutcome
+from whesl.model.states import TaskState
+from whesl.runtime.isolator.core.changes import apply
+from whesl.runtime.isolator.core.events_and_commands import (
+    Command,
+    Finish,
+    Journal,
+    KillAttempt,
+    Say,
+    Schedule,
+    Send,
+)
+from whesl.runtime.isolator.core.state import Phase, Recovery, State
+from whesl.runtime.journal.records import isolator_records as records
+from whesl.runtime.wire.messages import AnyMessage, Finished, RecoveryDone, Report
+
+
+class Transition:
+    """Collects what one event leads to; the core's functions take it and return nothing.
+
+    Args:
+        state: the state before the event.
+        now: seconds since the epoch.
+    """
+
+    def __init__(self, state: State, now: float) -> None:
+        self.state = state
+        self.now = now
+        self.commands: list[Command] = []
+
+    def record(self, record: records.AnyRecord) -> None:
+        """Write a record down, apply it, and report it to the coordinator."""
+        self.commands.append(Journal(record=record))
+        self.state = apply(self.state, record, self.now)
+        self.report(record)
+
+    def report(self, record: records.AnyRecord) -> None:
+        """Report a record to the coordinator."""
+        self.send(Report(task=self.state.setup.task.id, time=self.now, record=record))
+
+    def volatile(self, **changes: Any) -> None:
+        """Change what need not outlive the isolator."""
+        self.state = msgspec.structs.replace(self.state, **changes)
+
+    def do(self, command: Command) -> None:
+        """Add a command."""
+        self.commands.append(command)
+
+    def say(self, text: str) -> None:
+        """Tell the user in the isolator's log."""
+        self.commands.append(Say(text=text))
+
+    def send(self, message: AnyMessage) -> None:
+        """Send to the coordinator, where there is one."""
+        if self.state.setup.coordinator:
+            self.commands.append(Send(message=message))
+
+    def drop(self, found: Detected, of: int | None = None, history: History | None = None) -> None:
+        """Write a detection down as a consequence of an exception, and what counting makes of it.
+
+        Args:
+            found: the detector's word.
+            of: the exception's ordinal; by default the last one's.
+            history: what has been counted by now, None where it is not counted.
+        """
+        self.record(
+            records.Dropped(
+                exception=found.exception,
+                of=self.state.ordinal if of is None else of,
+                evidence=found.evidence,
+                history=history,
+                times=found.times,
+            )
+        )
+
+    def end_attempt(self) -> None:
+        """Have all processes of the present attempt killed and seen gone."""
+        state = self.state
+        steps = state.recovery.steps if state.recovery else ()
+        roots = [step.arguments.get("defaultpath") for step in steps if step.resource == "FILESYSTEM"]
+        below = tuple(root for root in roots if isinstance(root, str))
+        self.do(KillAttempt(attempt=state.attempt, nodes=state.nodes.active, open_below=below))
+
+    def wake(self, time: float) -> None:
+        """Ask for a tick no later than ``time``."""
+        self.commands.append(Schedule(time=time))
+
+    def recovery(self) -> Recovery:
+        """Return the recovery under way, which has to exist."""
+        assert self.state.recovery is not None
+        return self.state.recovery
+
+    def rule(self, name: str) -> ExceptionSpec:
+        """Return an exception of the specification, which has to exist: raised ones come from it."""
+        spec = self.state.setup.spec
+        assert spec is not None
+        return spec.exception(name)
+
+    def report_recovery(self, recovery: Recovery, outcome: RecoveryOutcome) -> None:
+        """Tell the coordinator how a recovery ended; repeats are recognised by its ordinal."""
+        self.send(
+            RecoveryDone(
+                task=self.state.setup.task.id,
+                ordinal=recovery.ordinal,
+                raised=recovery.raised.time,
+                exception=recovery.raised.exception,
+                outcome=outcome,
+                configuration=self.state.configuration,
+                dependents_map=recovery.dependents,
+                signal=recovery.signal,
+                seconds=max(self.now - recovery.raised.time, 0.0),
+                claim=self.state.setup.claim,
+            )
+        )
+
+    def finish(self, code: int, state: TaskState, reason: str, *, with_job: bool = False) -> None:
+        """End: the journal's last record, the last message, the exit status.
+
+        ``with_job``: the job has ended, and its resource manager knows how.
+        """
+        if self.state.phase is not Phase.FINISHED:
+            ended = records.Finished(code=code, state=state, reason=reason, with_job=with_job)
+            terminated = self.state.terminated and not with_job
+            self.record(msgspec.structs.replace(ended, terminated=terminated))
+        self.send_finished()
+
+    def send_finished(self) -> None:
+        """Say (again) how it ended, and leave."""
+        ended = self.state.ended
+        assert ended is not None
+        self.send(
+            Finished(
+                task=self.state.setup.task.id,
+                state=ended.state,
+                exit_code=ended.code,
+                attempts=self.state.attempt,
+                claim=self.state.setup.claim,
+                with_job=ended.with_job,
+                terminated=ended.terminated,
+            )
+        )
+        self.do(Finish(code=ended.code, state=ended.state, reason=ended.reason))
+
+
+def merged(mine: Configuration, theirs: Configuration) -> Configuration:
+    """Return the task's configuration with the coordinator's changes added; it never takes back one's own.
+
+    Args:
+        mine: what the isolator's own recoveries made of it.
+        theirs: what the coordinator says.
+    """
+    result = msgspec.structs.replace(mine.merged(theirs), version=max(mine.version, theirs.version))
+    if result != mine and result.version == mine.version:
+        return msgspec.structs.replace(result, version=mine.version + 1)
+    return result

@@ -1,0 +1,494 @@
+"""The isolator's event loop: what happens becomes an event, every command of the core is carried out.
+
+One thread waits here; what may take long runs in the worker. Whatever is carried out was written to the
+journal before.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from whesl.managers.resource import forbid_requeue
+from whesl.managers.resource.lost_node_release import Release
+from whesl.managers.resource.port import Allocation
+from whesl.model.errors import WheslError
+from whesl.model.event_loop_stall import Stoppage
+from whesl.model.evidence import Detected
+from whesl.runtime.isolator import resume, shutdown
+from whesl.runtime.isolator.checkpointing import COMMANDS, Checkpoints
+from whesl.runtime.isolator.coordinator_link import CoordinatorLink
+from whesl.runtime.isolator.core import machine
+from whesl.runtime.isolator.core.events_and_commands import (
+    AdoptAttempt,
+    AttemptExited,
+    AttemptNotStarted,
+    ClaimNodes,
+    CollectEvidence,
+    Command,
+    Detections,
+    Event,
+    Finish,
+    ForbidRequeue,
+    JobEnded,
+    JobExceptionSeen,
+    Journal,
+    JournalTroubled,
+    KillAttempt,
+    NodeSeen,
+    ProbeProgram,
+    RaiseJobException,
+    Reached,
+    ReadConfiguration,
+    RunStep,
+    Say,
+    Schedule,
+    Send,
+    SignalAttempt,
+    Signalled,
+    StartAttempt,
+    Started,
+    Stopped,
+    Tick,
+    WriteReconfigure,
+)
+from whesl.runtime.isolator.core.recovery import recovery_decision
+from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.isolator.event_loop_sources import Descriptors, Signals
+from whesl.runtime.isolator.launch.attempt import UNKNOWN_EXIT, Attempt
+from whesl.runtime.isolator.launch.attempt_starter import Starter
+from whesl.runtime.isolator.launch.signal_delivery import ENDING
+from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.nodes.node_fencing import Nodes
+from whesl.runtime.isolator.observe.attempt_end import AttemptEnd
+from whesl.runtime.isolator.observe.held_hangs import HeldHangs
+from whesl.runtime.isolator.observe.manager_events import ManagerEvents, matter
+from whesl.runtime.isolator.observe.no_match_fast_path import Skimming
+from whesl.runtime.isolator.observe.observer import Observer
+from whesl.runtime.isolator.task import disk_reserve, journal_in_memory, lock_lost, paused_terminal_notice
+from whesl.runtime.isolator.task.journal_writer import Records
+from whesl.runtime.isolator.task.raise_requests import Left
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.isolator.task_recovery_steps import Steps
+from whesl.runtime.journal import Clock
+from whesl.runtime.journal.records.isolator_records import AnyRecord
+from whesl.runtime.locking import job_leader_identity
+from whesl.runtime.locking.procfs import Watched
+from whesl.runtime.locking.takeover_watch import Guard
+from whesl.runtime.node_agent.fencing import attempt_processes, attempt_signals
+
+if TYPE_CHECKING:
+    from whesl.runtime.wire.client import CoordinatorClient
+
+LOG = logging.getLogger(__name__)
+# How long after this process the keeper may take to load, seconds; a cancelled task may have ended by then.
+KEEPER_LOADS = 2.0
+SNAPSHOT_EVERY = 1.0
+LONGEST_WAIT = 30.0
+# Within this many seconds a runner has become the task's command.
+SETTLED = 0.2
+# For a runner whose end cannot be polled for, since it is gone already, and for what may explain an end.
+LOOK_AGAIN = 0.02
+# Events before which the core is told how far the attempt has come.
+_AFTER_REACHED = (AttemptExited, Detections, JobExceptionSeen, NodeSeen, Tick)
+# Seconds for closing files, which a dead file system may hold up.
+LETTING_GO = 1.0
+
+
+class Daemon:
+    """One isolator.
+
+    Args:
+        directory: the task's; its lock is held by the caller.
+        job: what to run.
+        allocation: what the resource manager gave.
+        client: the connection to the coordinator, or None to do without one.
+        lock: looks whether another isolator has taken the task's lock over; None for nobody.
+        keeper: the process that has started this one; 0 for nobody.
+    """
+
+    def __init__(
+        self,
+        directory: TaskDir,
+        job: Job,
+        allocation: Allocation,
+        client: CoordinatorClient | None,
+        lock: Guard | None = None,
+        keeper: int = 0,
+    ):
+        self._lock = lock
+        # A batch script's keeper is what its job stands and falls with.
+        self._keeper = Watched(keeper) if keeper and job.batch else None
+        self._began = time.monotonic()
+        self._signals = Signals()  # before any thread exists
+        self._directory = directory
+        self._job = job
+        self._allocation = allocation
+        self._coordinator = CoordinatorLink(client, Left(directory))
+        self._journal = journal_in_memory.opened(directory)
+        self._records = Records(self._journal)
+        self._told_trouble = ""
+        self._clock = Clock()
+        self._state = resume.state_of(self._journal, directory, job, self._clock)
+        self._worker = Worker()
+        self._asker = Worker()
+        self._starter = Starter(directory, job, allocation)
+        self._steps = Steps(directory, job, os.environ, self._clock)
+        self._observer = Observer(directory, job, self._worker, self._clock)
+        self._skimming = Skimming(self._observer)
+        self._end_of_attempt = AttemptEnd(self._observer)
+        recovery = self._state.recovery
+        half_ended = self._state.attempt if recovery is not None and not recovery.fenced else 0
+        self._nodes = Nodes(
+            directory, job, allocation, self._worker, self._asker, self._feed_nodes, half_ended
+        )
+        listen = matter(job.setup)
+        self._manager_events = ManagerEvents(
+            allocation, self._asker, self._feed_nodes, self._nodes.hear, listen=listen
+        )
+        self._attempt: Attempt | None = None
+        self._attempt_began = 0.0
+        self._exit_seen = False
+        self._unexplained = False  # it has ended, and what is heard meanwhile may say why
+        self._alarm: float | None = None
+        self._snapshot_due = 0.0
+        self._finish: Finish | None = None
+        self._pending: deque[Event] = deque()
+        self._checkpoints = Checkpoints(job.setup.task.id, self._asker.tell, self._feed, self._signal)
+        self._stoppage = Stoppage(time.monotonic())
+        self._held_hangs = HeldHangs(self._nodes.suspension, self._observer)
+        self._descriptors = Descriptors()
+
+    def run(self) -> Finish:
+        """Look after the task until it is over."""
+        own = (self._signals.fileno(), self._worker.fileno(), self._asker.fileno())
+        if self._keeper is not None:
+            own = (*own, *self._keeper.descriptors)
+        self._descriptors.register((*own, *self._nodes.sockets, *self._coordinator.sockets))
+        if self._lock is not None:
+            self._lock.watch(self._signals.wake)
+        self._take_up()
+        self._stoppage.waits(time.monotonic())
+        while self._finish is None:
+            self._iterate()
+            self._notice_stop()
+            self._wait()
+            self._notice_stop()
+        self._close()
+        return self._finish
+
+    # What happens -----------------------------------------------------------------------------------
+
+    def _take_up(self) -> None:
+        """Tell the core in what state the world was found."""
+        state = self._state
+        alive: bool | None = None
+        if state.attempt and state.claim == self._job.setup.claim and state.ended is None:
+            self._attempt = Attempt.find(self._directory, state.attempt, state.token)
+            if self._attempt is not None:
+                alive = self._attempt.running
+        self._feed(Started(alive=alive))
+
+    def _wait(self) -> None:
+        now = time.monotonic()
+        wall = self._clock()
+        times = [now + LONGEST_WAIT]
+        attempt = self._followed()
+        looks = None if attempt is None else self._observer.next_deadline(wall)
+        times += [time - wall + now for time in (self._alarm, looks) if time]
+        deadlines = (self._nodes.next_deadline(now), self._manager_events.next_deadline(now))
+        times += [time for time in deadlines if time is not None]
+        times.append(self._coordinator.next_deadline(now, paused=self._state.phase is Phase.PAUSED))
+        if self._observer.changed:
+            times.append(self._snapshot_due)
+        times += [time for time in (self._held_hangs.deadline,) if time is not None]
+        present = () if attempt is None else (self._observer.fileno(), attempt.pidfd)
+        self._descriptors.follow((self._manager_events.fileno(), *present))
+        if self._unexplained or (attempt is not None and attempt.pidfd is None):
+            times.append(now + LOOK_AGAIN)
+        self._stoppage.waits(max(min(times), now))
+        timeout = max(min(times) - now, 0.0)
+        if self._pending or self._finish is not None:
+            return
+        ready = self._descriptors.ready(int(timeout * 1000) + 1 if timeout else 0)
+        if ready and all(found == self._observer.fileno() for found in ready):
+            self._skimming.run(self._descriptors.all(), min(times))
+
+    def _notice_stop(self) -> None:
+        """Take time in which this process did not run, or waited for a file system, out of all limits."""
+        now = time.monotonic()
+        if gap := self._stoppage.found(now):
+            self._nodes.stopped(now)
+            self._held_hangs.stopped(gap, now)
+            self._feed(Stopped(seconds=gap))
+
+    def _has_begun(self) -> bool:
+        return bool(self._state.attempt)
+
+    def _followed(self) -> Attempt | None:
+        """Return the attempt whose output is read as it comes; of one that is over the rest is not read."""
+        over = self._exit_seen or self._unexplained or not self._state.judges_output
+        return None if over else self._attempt
+
+    def _iterate(self) -> None:
+        if self._lock is not None and self._lock.lost:
+            lock_lost.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
+        for call in (*self._worker.results(), *self._asker.results()):
+            call()
+        if self._keeper is not None and self._keeper.gone():
+            self._end_with_keeper()
+        for signum, alone in self._signals.taken():
+            self._feed(Signalled(signum=signum, alone=alone))
+        paused = self._state.phase is Phase.PAUSED
+        for event in self._coordinator.heard(time.monotonic(), paused=paused, begun=self._has_begun):
+            self._feed(event)
+        self._nodes.poll(time.monotonic())
+        self._manager_events.poll(time.monotonic())
+        self._look()
+        now = self._clock()
+        if self._alarm is not None and now >= self._alarm:
+            self._alarm = None
+            self._feed(Tick())
+        if self._observer.changed and time.monotonic() >= self._snapshot_due:
+            self._observer.save()
+            self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
+        while self._pending and self._finish is None:
+            self._feed(self._pending.popleft())
+
+    def _end_with_keeper(self) -> None:
+        """End the task with its job: whoever ends that may not know of what we have started."""
+        assert self._keeper is not None
+        for descriptor in self._keeper.descriptors:
+            self._descriptors.unregister(descriptor)
+        keeper, self._keeper = self._keeper.pid, None
+        if self._job.batch != keeper and not job_leader_identity.over(self._job.batch):
+            return  # the script may call another keeper
+        attempt = self._attempt
+        if attempt is not None:
+            attempt_processes.end_at_once(self._state.token, attempt.pid)
+        self._feed(JobEnded())
+
+    def _look(self) -> None:
+        """Read what the task has written; judge its end only after its last line."""
+        if self._attempt is None or self._exit_seen:
+            return
+        number = self._attempt.number
+        ended = not self._attempt.running
+        code = self._attempt.exit_code() if ended else 0
+        if code:
+            self._unexplained = self._may_be_explained(number) or self._may_be_signalled(code)
+        else:
+            used = self._state.nodes.active
+            self._unexplained = ended and self._nodes.may_be_lost(number, used, time.monotonic())
+        if self._unexplained:
+            return
+        judges = self._state.judges_output and number == self._state.attempt
+        if not self._end_of_attempt.seen:
+            found: list[Detected] = []
+            if judges:
+                found = self._observer.drain() if ended else self._observer.poll()
+                found = self._held_hangs.judge(found, ended=ended, now=time.monotonic())
+            if not ended or (judges and not self._observer.drained):
+                if found:
+                    self._feed(Detections(attempt=number, found=tuple(found)))
+                return
+            observed = self._state.setup.observe
+            self._end_of_attempt.take(number, code or 0, found, judged=judges, observed=observed)
+        event = self._end_of_attempt.event(judged=judges)
+        self._unexplained = event is None
+        if event is not None:
+            self._exit_seen = True
+            self._feed(event)
+
+    def _may_be_explained(self, number: int) -> bool:
+        """Whether an attempt's failure waits for the resource manager's word on what caused it; bounded."""
+        now = time.monotonic()
+        explained = self._observer.hears_job_exceptions and self._manager_events.may_tell_more(number, now)
+        return self._nodes.may_tell_more(number, now) or explained
+
+    def _may_be_signalled(self, code: int) -> bool:
+        """Whether a keeper that still loads may pass on the signal that ended the attempt; bounded."""
+        loading = time.monotonic() < self._began + KEEPER_LOADS
+        return loading and code - 128 in ENDING and self._state.phase is not Phase.STOPPING
+
+    def _feed_nodes(self, event: Event) -> None:
+        """Take the resource manager's word; what detectors make of it is added here."""
+        self._feed(self._observer.with_detections(event))
+
+    # What is done -----------------------------------------------------------------------------------
+
+    def _feed(self, event: Event) -> None:
+        if self._finish is not None:
+            return
+        if isinstance(event, _AFTER_REACHED) and self._state.phase is Phase.RUNNING:
+            self._step_core(Reached(reach=self._observer.reached()))
+        self._step_core(event)
+        self._observer.settle(recovery_decision.settled(self._state))
+
+    def _step_core(self, event: Event) -> None:
+        now = self._clock()
+        before = self._state.phase
+        self._state, commands = machine.step(self._state, event, now)
+        self._write([command.record for command in commands if isinstance(command, Journal)], now)
+        if Phase.PAUSED in (before, self._state.phase) and before is not self._state.phase:
+            paused_terminal_notice.tell(self._directory, self._state)
+        for command in commands:
+            if not isinstance(command, Journal):
+                _PERFORM[type(command)](self, command)
+
+    def _write(self, records: list[AnyRecord], now: float) -> None:
+        """Write records down before anything else is done; where there is no room, try again soon.
+
+        Raises LockLostError when the task is another isolator's by now.
+        """
+        if self._lock is not None and records and self._lock.look():
+            lock_lost.give_up(self._job.setup, self._attempt.pid if self._attempt else None)
+        if not self._records.write(records, now):
+            self._alarm = min(self._alarm or now + 1.0, now + 1.0)
+        if self._records.trouble != self._told_trouble:
+            self._told_trouble = self._records.trouble
+            self._pending.append(JournalTroubled(trouble=self._told_trouble))
+
+    def _start(self, command: StartAttempt) -> None:
+        def then(result: Attempt | str) -> None:
+            if isinstance(result, str):
+                self._pending.append(AttemptNotStarted(attempt=command.attempt, reason=result))
+                return
+            self._take(result)
+            self._snapshot_due = time.monotonic() + SNAPSHOT_EVERY
+            self._feed(self._starter.seen(result))
+            disk_reserve.hold(self._directory.path)
+            self._watch_attempt(command)
+
+        try:
+            self._starter.choose_outputs(command)
+            self._observer.prepare(command.attempt, command.configuration)
+        except (WheslError, OSError) as error:
+            self._pending.append(AttemptNotStarted(attempt=command.attempt, reason=str(error)))
+            return
+        if self._starter.may_take_long(command):
+            self._worker.submit(lambda: self._starter.start(command), then)
+        else:
+            then(self._starter.start(command))
+
+    def _watch_attempt(self, command: StartAttempt) -> None:
+        try:
+            self._observer.watch(command.configuration, self._state.attempt_started)
+        except WheslError as error:
+            LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
+
+    def _take(self, attempt: Attempt) -> None:
+        if self._attempt is not None:
+            self._descriptors.forget(self._attempt.pidfd)
+            self._attempt.close()
+        self._attempt, self._attempt_began = attempt, time.monotonic()
+        self._exit_seen = self._unexplained = False
+
+    def _adopt(self, command: AdoptAttempt) -> None:
+        if self._attempt is None or self._attempt.number != command.attempt:
+            self._pending.append(AttemptExited(attempt=command.attempt, code=UNKNOWN_EXIT, signal=9))
+            return
+        self._exit_seen = False
+        state = self._state
+        try:
+            self._observer.take_up(command.attempt, state.configuration, state.attempt_started)
+        except WheslError as error:
+            LOG.error("attempt %d goes on unwatched: %s", command.attempt, error)
+        if self._state.phase.value == "launching":
+            self._pending.append(self._starter.seen(self._attempt))
+
+    def _of(self, number: int) -> tuple[str, int | None]:
+        """Return an attempt's token, and the process number of its runner where that is known."""
+        attempt = self._attempt
+        pid = attempt.pid if attempt is not None and attempt.number == number else 0
+        return self._state.token, pid or None
+
+    def _signal(self, command: SignalAttempt) -> None:
+        attempt, token = self._attempt, self._state.token
+        if attempt is None or attempt.number != command.attempt or not attempt.pid:
+            return
+        if time.monotonic() < self._attempt_began + SETTLED:
+            attempt.settle(SETTLED)
+
+        def send() -> int | None:
+            own = (token, attempt.pid, command.signum)
+            return attempt_signals.signal_catching(*own) if attempt.running else None
+
+        self._nodes.signal(command, token, send)
+
+    def _step(self, command: RunStep) -> None:
+        state = self._state
+        if state.recovery is not None and state.recovery.ordinal == command.ordinal:
+            self._worker.submit(lambda: self._steps.run(state, command.index), self._feed)
+
+    def _read_configuration(self, command: ReadConfiguration) -> None:
+        from whesl.runtime.isolator.offline_configuration import (
+            read_configuration,  # loaded by the few who need it
+        )
+
+        self._asker.submit(lambda: read_configuration(command.register), self._feed)
+
+    def _schedule(self, command: Schedule) -> None:
+        self._alarm = command.time if self._alarm is None else min(self._alarm, command.time)
+
+    def _end(self, command: Finish) -> None:
+        self._finish = command
+
+    def _close(self) -> None:
+        """Say goodbye: what the coordinator has not acknowledged is repeated for a short while, then left.
+
+        The result comes last: an isolator that is killed before that is started again, and says it all again.
+        """
+        finish = self._finish
+        assert finish is not None
+        if self._lock is not None:
+            self._lock.close()
+        if self._records.waiting:
+            self._write([], self._clock())
+        # The kernel takes some milliseconds for the end of an inotify; the journal's last fsync does, too.
+        letting_go = threading.Thread(target=self._observer.close, name="letting-go", daemon=True)
+        letting_go.start()
+        told = partial(resume.understood, self._journal)
+        notes = shutdown.link_old_places(self._job, self._state, told, os.environ, self._clock)
+        remark = shutdown.summarise(self._directory, self._job, self._allocation, self._state, told, notes)
+        self._journal.close()
+        self._manager_events.finish()
+        self._nodes.close()
+        gives = shutdown.may_give_back(finish, observe=self._job.setup.observe)
+        task = self._job.setup.task.id
+        giving_back = Release(self._allocation, self._nodes.lost if gives else (), (task, remark))
+        self._coordinator.part()
+        shutdown.leave_result(self._directory, self._job, self._state, finish)
+        giving_back.wait()
+        letting_go.join(LETTING_GO)
+        self._worker.close()
+        self._asker.close()
+
+
+_PERFORM: dict[type[Command], Callable[[Daemon, Any], None]] = {
+    StartAttempt: Daemon._start,
+    AdoptAttempt: Daemon._adopt,
+    KillAttempt: lambda daemon, command: daemon._nodes.fence(command, *daemon._of(command.attempt)),
+    ProbeProgram: lambda daemon, command: daemon._nodes.probe(command.attempt, *daemon._of(command.attempt)),
+    CollectEvidence: lambda daemon, command: daemon._nodes.collect(command, *daemon._of(command.attempt)),
+    SignalAttempt: Daemon._signal,
+    RaiseJobException: lambda daemon, command: daemon._manager_events.raise_on_job(command),
+    **dict.fromkeys(COMMANDS, lambda daemon, command: daemon._checkpoints.perform(command)),
+    RunStep: Daemon._step,
+    Send: lambda daemon, command: daemon._coordinator.send(command.message),
+    ClaimNodes: lambda daemon, command: daemon._worker.submit(
+        lambda: daemon._steps.claim(command), daemon._feed
+    ),
+    ReadConfiguration: Daemon._read_configuration,
+    ForbidRequeue: lambda daemon, _: forbid_requeue.take_over(daemon._allocation),
+    WriteReconfigure: lambda daemon, command: daemon._starter.write_reconfigure(command.configuration),
+    Say: lambda _, command: LOG.info("%s", command.text),
+    Schedule: Daemon._schedule,
+    Finish: Daemon._end,
+}

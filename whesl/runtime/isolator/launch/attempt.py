@@ -1,0 +1,142 @@
+"""Starting an attempt under its runner, finding one that already runs, and learning how it ended.
+
+The runner is a process in a session of its own. It outlives the isolator and leaves the exit status in a
+file, so a restarted isolator knows how a program ended that it did not start.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whesl.files import file_retry
+from whesl.runtime.isolator.launch import attempt_runner, program_runner
+from whesl.runtime.isolator.launch.attempt_command import Launch
+from whesl.runtime.isolator.observe import attempt_output_destination
+from whesl.runtime.isolator.task import taskdir
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.locking import procfs
+from whesl.runtime.node_agent.fencing import attempt_processes
+
+if TYPE_CHECKING:
+    from whesl.runtime.isolator.launch.attempt_runner import Spawn
+
+UNKNOWN_EXIT = 137  # its runner was killed with it: as if by SIGKILL
+
+
+class Attempt:
+    """A running attempt on this machine.
+
+    ``pidfd`` becomes readable when the runner ends; it may be another isolator's child.
+    """
+
+    def __init__(self, number: int, token: str, pid: int, status: Path) -> None:
+        """Args: number, token: the attempt's; pid: its runner, 0 when that is gone; status: its file."""
+        self.number = number
+        self.token = token
+        self.pid = pid
+        self._status = status
+        self._child: subprocess.Popen[bytes] | None = None
+        process = attempt_processes.read(pid) if pid else None
+        self.started = process.started if process else 0
+        self.pidfd: int | None = None
+        if process is not None:
+            self.pidfd = procfs.pidfd(pid)
+
+    @property
+    def is_child(self) -> bool:
+        """Whether this process has started it."""
+        return self._child is not None
+
+    @property
+    def running(self) -> bool:
+        """Whether the runner lives."""
+        if self._child is not None:
+            return self._child.poll() is None
+        return self.started != 0 and attempt_processes.alive(self.pid, self.started)
+
+    def exit_code(self) -> int:
+        """Return the task's exit status as a shell gives it, once the runner is gone.
+
+        Raises OSError when it could not be read: nothing is known then.
+        """
+        written = taskdir.read_status(self._status)
+        if written is not None:
+            return written
+        if self._child is not None and self._child.returncode is not None:
+            code = self._child.returncode
+            return 128 - code if code < 0 else code
+        return UNKNOWN_EXIT
+
+    def settle(self, limit: float) -> None:
+        """Wait until the runner has become the task's command, or has ended, at most ``limit`` seconds.
+
+        Before, a signal would reach nobody, or a shell that does not know of it yet.
+        """
+        deadline = time.monotonic() + limit
+        own = attempt_processes.command_line(self.pid)
+        while self.running and time.monotonic() < deadline:
+            below = (process.pid for process in attempt_processes.everything() if process.parent == self.pid)
+            # Between fork and exec, the command is still the runner's copy.
+            if any(attempt_processes.command_line(pid) not in (own, b"") for pid in below):
+                return
+            time.sleep(0.002)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+            self.pidfd = None
+
+    @classmethod
+    def start(
+        cls, job: Job, directory: TaskDir, number: int, token: str, launch: Launch, spawn: Spawn
+    ) -> Attempt:
+        """Start the task's command by ``spawn``.
+
+        Raises OSError when a file cannot be opened or the working directory does not exist.
+        """
+        place = directory.attempt(number)
+        status = directory.status(number)
+        file_retry.replace(place / "claim", job.setup.claim.encode())
+        file_retry.replace(status, program_runner.STATUS_PENDING)
+        outputs = attempt_output_destination.present(directory, job, number)
+        if launch.script is not None:
+            file_retry.replace(str(place / "script"), launch.script, mode=0o700)
+        child = attempt_runner.start(
+            launch.command,
+            status=str(status),
+            stdin=job.stdin,
+            stdin_offset=job.stdin_offset,
+            stdout=outputs.stdout,
+            stderr=outputs.stderr,
+            workdir=launch.workdir,
+            environment=launch.environment,
+            spawn=spawn,
+        )
+        attempt = cls(number, token, child.pid, status)
+        attempt._child = child
+        return attempt
+
+    @classmethod
+    def find(cls, directory: TaskDir, number: int, token: str) -> Attempt | None:
+        """Return an attempt that an earlier isolator started, None when there is no trace of it.
+
+        An attempt that has ended meanwhile is found by its status file. Its processes are found by
+        their token, so nothing has to be written between the start and the record of it. Raises OSError when
+        it could not be seen whether there is a trace.
+        """
+        status = directory.status(number)
+        found = attempt_processes.of_attempt(token)
+        # The runner is the first of them; a daemon leads a session as well.
+        leaders = (process for process in found if process.pid == process.session)
+        leader = min(leaders, key=lambda process: (process.started, process.pid), default=None)
+        if leader is not None and taskdir.read_status(status) is None:
+            return cls(number, token, leader.pid, status)
+        content = file_retry.content(status)
+        if found or content not in (None, program_runner.STATUS_PENDING):
+            return cls(number, token, 0, status)
+        return None

@@ -1,0 +1,135 @@
+"""What exactly an attempt runs: command, script, environment and directory under the present configuration.
+
+Pure: the caller passes the environment and the script in, and writes the files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import msgspec
+
+from whesl.files.other_bytes import meant, original
+from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
+from whesl.model.pathmap import PathMap
+from whesl.runtime.isolator.launch import attempt_runner
+from whesl.runtime.isolator.task.taskdir import Job
+
+# Where software is looked up. What a moved file system has to receive is written, not looked up; with
+# these mapped, a task whose home ran full would lose its programs.
+_LOOKED_UP = frozenset(
+    {
+        "HOME",
+        "INFOPATH",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "MANPATH",
+        "MODULEPATH",
+        "PATH",
+        "PYTHONPATH",
+        "SHELL",
+        "VIRTUAL_ENV",
+        "WHESL_HOME",
+    }
+)
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runner is given. ``script``: text to be written to the attempt's file first."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    workdir: str
+    script: bytes | None = None
+
+
+class Places(msgspec.Struct, frozen=True, kw_only=True):
+    """Paths that the task is told."""
+
+    script: str
+    reconfigure: str
+    hosts: str
+    shims: str = ""
+
+
+def compose(
+    job: Job,
+    configuration: Configuration,
+    nodes: NodeSet,
+    *,
+    attempt: int,
+    token: str,
+    places: Places,
+    base: Mapping[str, str],
+    launchers: Mapping[str, str],
+    lingering: tuple[str, ...] = (),
+    script: bytes = b"",
+) -> Launch:
+    """Return what to run.
+
+    Args:
+        job: the task as the user wrote it.
+        configuration: what recoveries changed.
+        nodes: the present node set.
+        attempt: its number, from 1.
+        token: the attempt's.
+        places: the files that the task is told of.
+        base: the caller's environment.
+        launchers: what the resource manager adds, so that launchers see the active nodes as the allocation.
+        lingering: nodes on which an earlier attempt's step may linger though they are not lost.
+        script: the content of the job's script, where paths have moved.
+    """
+    paths = configuration.path_map
+    place = configuration.workdir or job.workdir
+    mapped = None
+    if configuration.command is not None:
+        command = paths.arguments(configuration.command, place)
+    elif job.script:
+        # The script itself is where it was: a copy, under another name, only where it names what has moved.
+        own, changed = job.command[job.script], os.fsencode(paths.text(os.fsdecode(script)))
+        if changed != script:
+            own, mapped = places.script, changed
+        before, after = job.command[: job.script], job.command[job.script + 1 :]
+        command = (*paths.arguments(before, place), own, *paths.arguments(after, place))
+    else:
+        command = paths.arguments(job.command, place)
+    if configuration.append:
+        command = (*command, *paths.arguments(configuration.append, place))
+    workdir = paths.path(place)
+    environment = _environment(base, paths)
+    environment.update(launchers)
+    for name, value in configuration.environment.items():
+        if value:
+            environment[name] = value
+        else:
+            environment.pop(name, None)
+    environment |= attempt_runner.told(
+        task=job.setup.task.id,
+        workflow=job.setup.workflow,
+        restarts=job.setup.earlier + attempt - 1,
+        token=token,
+        active=nodes.active,
+        swapped=msgspec.json.encode(nodes.swapped).decode(),
+        lost=tuple(dict.fromkeys((*nodes.lost, *lingering))),
+        hosts=places.hosts,
+        reconfigure=places.reconfigure,
+        workdir=meant(workdir),
+    )
+    if places.shims:
+        flux = "FLUX_URI" in environment
+        environment |= attempt_runner.with_shims(environment.get("PATH"), places.shims, flux=flux)
+    command = attempt_runner.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
+    command = tuple(map(original, command))
+    return Launch(command=command, environment=environment, workdir=workdir, script=mapped)
+
+
+def _environment(base: Mapping[str, str], paths: PathMap) -> dict[str, str]:
+    mapped = paths.environment(written(base))
+    return {**base, **mapped}
+
+
+def written(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that may name what the task writes; those that look software up are left out."""
+    return {name: value for name, value in environment.items() if name not in _LOOKED_UP}

@@ -1,0 +1,167 @@
+"""Starting the runner of an attempt, and what a task is told in its environment.
+
+Apart from the rest, and standard library only: ``whesl exec`` starts a first attempt with this before
+anything of the isolator is loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+
+from whesl.files import file_retry
+from whesl.model import attempt_rlimit_mark
+from whesl.runtime.isolator.launch import program_runner
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    Spawn = Callable[..., Any]  # what starts a process, called and answering as ``subprocess.Popen``
+
+TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
+
+
+def interpreter(script: bytes) -> tuple[str, ...]:
+    """Return what a script's ``#!`` line names, bash where it has none (as for a batch script's shell)."""
+    first = script.split(b"\n", 1)[0].rstrip(b"\r")
+    if first.startswith(b"#!"):
+        # The kernel passes everything after the first word as one argument.
+        words = os.fsdecode(first[2:]).strip().split(None, 1)
+        if words:
+            return tuple(words)
+    return ("/bin/bash",)
+
+
+def told(
+    *,
+    task: str,
+    workflow: str,
+    restarts: int,
+    token: str,
+    active: Sequence[str],
+    swapped: str,
+    lost: Sequence[str],
+    hosts: str,
+    reconfigure: str,
+    workdir: str,
+) -> dict[str, str]:
+    """Return the variables that tell a task about itself (docs/design/launch.md, "What a task sees").
+
+    Args:
+        task, workflow: ids.
+        restarts: attempts before this one, those of earlier runs of the job too.
+        token: the attempt's.
+        active: nodes in use.
+        swapped: which node took whose place, as JSON.
+        lost: lost nodes.
+        hosts, reconfigure: files.
+        workdir: the working directory.
+    """
+    return {
+        "WHESL_TASK": task,
+        "WHESL_WORKFLOW": workflow,
+        "WHESL_RESTART_COUNT": str(restarts),
+        TOKEN_VARIABLE: token,
+        "WHESL_NODELIST": ",".join(active),
+        # For the launchers' shims: who took whose place, and whether a lost node's step may linger.
+        "WHESL_SWAPPED": swapped,
+        "WHESL_LOST_NODES": ",".join(lost),
+        "WHESL_HOSTFILE": hosts,
+        "WHESL_RECONFIGURE": reconfigure,
+        "PWD": workdir,
+    }
+
+
+_GUARD = f"{__file__.rpartition('/runtime/')[0]}/managers/resource/launcher_shims/guard"
+
+
+def with_checkpoints(command: Sequence[str], directory: str) -> tuple[str, ...]:
+    """Return a command under the coordinator of its checkpoints, as it is without a directory for them."""
+    if not directory:
+        return tuple(command)
+    return (sys.executable, "-m", "whesl", "ckpt", "run", "--dir", directory, "--", *command)
+
+
+def with_shims(path: str | None, shims: str, *, flux: bool = False) -> dict[str, str]:
+    """Return PATH with the directory of our launchers in front, and what they start with.
+
+    A shell that cannot look a shim up goes on to the next directory on PATH: the real launcher's, which runs
+    on all nodes of the job. So a directory with the same shims on another file system comes in between.
+
+    Args:
+        path: the caller's, None for none.
+        shims: the directory.
+        flux: whether it has one for ``flux``, too; a script may look whether there is one.
+    """
+    rest = "/usr/local/bin:/usr/bin:/bin" if path is None else path
+    guard = f"{_GUARD}:{_GUARD}_flux" if flux else _GUARD
+    return {"PATH": f"{shims}:{guard}:{rest}", "WHESL_PYTHON": sys.executable}
+
+
+def start(
+    command: Sequence[str],
+    *,
+    status: str,
+    stdin: str,
+    stdin_offset: int,
+    stdout: str,
+    stderr: str,
+    workdir: str,
+    environment: Mapping[str, str],
+    spawn: Spawn = subprocess.Popen,
+) -> subprocess.Popen[bytes]:
+    """Start a command under its runner, in a session of its own, and return that.
+
+    Args:
+        command: what to run.
+        status: the file for its exit status, made beforehand.
+        stdin: a file to be read from ``stdin_offset``; empty for the caller's own standard input.
+        stdin_offset: bytes.
+        stdout, stderr: files to be appended to; the same for both when they are to be one.
+        workdir: where it runs.
+        environment: all of it; names the attempt's token.
+        spawn: starts the runner.
+
+    Raises OSError when a file cannot be opened or the working directory does not exist.
+    """
+    mark = str(attempt_rlimit_mark.of_token(environment[TOKEN_VARIABLE]))
+    runner = (sys.executable, "-I", "-S", program_runner.__file__, mark, status)
+    opened: list[int] = []
+    try:
+        # The attempt's own files are private; those that the caller named are as the caller would make them.
+        own = f"{os.path.dirname(status)}/"  # noqa: PTH120  # pathlib costs milliseconds
+        append = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        out = err = file_retry.retried(
+            lambda: os.open(stdout, append, 0o600 if stdout.startswith(own) else 0o666)
+        )
+        opened.append(out)
+        if stderr != stdout:
+            err = file_retry.retried(
+                lambda: os.open(stderr, append, 0o600 if stderr.startswith(own) else 0o666)
+            )
+            opened.append(err)
+        source = 0
+        if stdin:
+            source = file_retry.retried(lambda: os.open(stdin, os.O_RDONLY | os.O_CLOEXEC))
+            opened.append(source)
+            with contextlib.suppress(OSError):  # a device has no place to return to
+                os.lseek(source, stdin_offset, os.SEEK_SET)
+        # It raises only what came before the runner was there.
+        return file_retry.retried(
+            lambda: spawn(
+                (*runner, *command),
+                stdin=source,
+                stdout=out,
+                stderr=err,
+                cwd=workdir,
+                env=environment,
+                start_new_session=True,
+            )
+        )
+    finally:
+        for descriptor in opened:
+            file_retry.close(descriptor)

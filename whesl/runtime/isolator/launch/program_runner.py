@@ -1,0 +1,179 @@
+"""The runner: runs an attempt's command, and leaves in a file how it ended.
+
+Run by path, with an interpreter that has no site packages; standard library only. No shell, since a shell
+does not tell an exit status of 143 from a death by SIGTERM. Its arguments: the mark of the attempt's
+processes (``attempt_rlimit_mark``), bytes; the status file; the command's words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import signal
+import sys
+import time
+
+if __name__ == "__main__":  # run by path, in an interpreter that knows of no packages
+    sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 5)[0])  # noqa: PTH100
+from whesl import drop_coerced_locale
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import NoReturn
+
+# Behind a status: it is 128 + n for a command that died of signal n, and no command has returned it.
+SIGNAL = "signal"
+_WIDTH = 15
+STATUS_PENDING = b"-" * _WIDTH + b"\n"
+# For half a minute, while the status file's file system refuses.
+_TRIES = 60
+_PAUSE = 0.5
+_MISSING = (errno.ENOENT, errno.ENOTDIR)
+
+
+def read(content: bytes) -> tuple[int | None, bool]:
+    """Return the exit status in a status file, None while there is none, and whether it tells of a signal.
+
+    Args:
+        content: the file's. It is made beforehand in its final length and overwritten in place, so that a
+            full disk cannot swallow the status of the very program that filled it. Dashes: not started;
+            ``run``: running, or killed together with its runner.
+    """
+    whole = len(content) == len(STATUS_PENDING) and content.endswith(b"\n")
+    words = content.decode("ascii", "replace").split() if whole else []
+    if not words or not words[0].isdigit():
+        return None, False
+    return int(words[0]), words[1:] == [SIGNAL]
+
+
+def main(mark: str, status: str, command: list[str]) -> int:
+    """Run a command, and return its status as a shell gives it.
+
+    Args:
+        mark: of the attempt's processes.
+        status: the status file.
+        command: the words.
+    """
+    take_mark(mark)
+    return run(status, lambda: become(command))
+
+
+def take_mark(mark: str) -> None:
+    """Mark this process, and all that it starts.
+
+    Args:
+        mark: bytes.
+    """
+    with contextlib.suppress(OSError, ValueError):  # the site's hard limit is lower than any mark
+        resource.setrlimit(resource.RLIMIT_RSS, (int(mark), resource.getrlimit(resource.RLIMIT_RSS)[1]))
+
+
+def run(status: str, become: Callable[[], NoReturn]) -> int:
+    """Run what a child becomes, write down how it ended, and return that as a shell gives it.
+
+    The child leads a process group of its own, as a batch script does. Signals that come to the runner
+    wait until it ends: they are meant for the child, whose status has still to be written.
+
+    Args:
+        status: the status file.
+        become: called in the child.
+    """
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the kernel would tell nobody how a child ended
+    _leave(status, "run")
+    code, word = _run(become, held)
+    _leave(status, f"{code} {word}")
+    return code
+
+
+def _run(become: Callable[[], NoReturn], held: set[int | signal.Signals]) -> tuple[int, str]:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setpgid(0, 0)
+            give_back_signals(held)
+            become()
+        finally:
+            os._exit(126)
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return (128 - code, SIGNAL) if code < 0 else (code, "")
+
+
+def give_back_signals(blocked: set[int | signal.Signals]) -> None:
+    """Ignore no more what this interpreter ignores by itself, and block these signals alone."""
+    for signum in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(signum, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def become(command: list[str]) -> NoReturn:
+    """Become the command; where that cannot be, end as a shell does."""
+    try:
+        _become(command)
+    except OSError as error:
+        os.write(2, os.fsencode(f"whesl: {command[0]} cannot be run: {error.strerror}\n"))
+        os._exit(127 if error.errno in _MISSING else 126)
+
+
+def _become(command: list[str]) -> NoReturn:
+    """Become the command, found as execvp(3) finds it. Raises OSError."""
+    problem = OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for path in _places(command[0]):
+        try:
+            os.execv(path, command)  # noqa: S606  # a list
+        except OSError as error:
+            if error.errno == errno.ENOEXEC:  # a script without an interpreter is the shell's
+                os.execv("/bin/sh", ["/bin/sh", path, *command[1:]])  # noqa: S606  # a list
+            if error.errno not in _MISSING:
+                problem = error
+    raise problem
+
+
+def _places(name: str) -> Iterator[str]:
+    if "/" in name:
+        yield name
+    else:
+        yield from (f"{place}/{name}" for place in os.get_exec_path())
+
+
+def running(directory: str) -> int:
+    """Return the process number of the runner that runs a task on this machine, 0 when there is none.
+
+    Args:
+        directory: the task's.
+    """
+    for name in os.listdir("/proc"):  # noqa: PTH208
+        try:
+            pid = int(name)
+            with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+                words = file.read().split(b"\0")
+            if words[3:4] != [os.fsencode(__file__)] or os.getsid(pid) != pid:
+                continue
+            # The status file's, behind the mark: DIRECTORY/attempt-N/status.
+            if os.fsdecode(words[5]).rsplit("/", 2)[0] == directory:
+                return pid
+        except (OSError, ValueError, IndexError):
+            continue  # no process, gone, or not started by us
+    return 0
+
+
+def _leave(status: str, text: str) -> None:
+    """Overwrite the status file in place."""
+    for _ in range(_TRIES):
+        try:
+            file = os.open(status, os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.pwrite(file, f"{text:<{_WIDTH}}\n".encode(), 0)
+                return
+            finally:
+                os.close(file)
+        except OSError:
+            time.sleep(_PAUSE)
+
+
+if __name__ == "__main__":
+    drop_coerced_locale()
+    os._exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

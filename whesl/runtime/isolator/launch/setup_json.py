@@ -1,0 +1,363 @@
+"""From ``whesl exec``'s options to the JSON of what the isolator is told: ``Setup`` and ``Job``.
+
+Standard library only: it is done before the program runs (``fast_path``), or by ``full_path``.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+import time
+import zlib
+from types import SimpleNamespace
+
+from whesl.files import file_retry, standard_streams
+from whesl.files.other_bytes import carried, reachable
+from whesl.language import shipped_policy
+from whesl.managers.resource import cluster_environment, manager_table
+from whesl.managers.resource.granted_spares_and_requeue import requeue_said, spares_granted
+from whesl.managers.resource.wrapped_script import KEEPS
+from whesl.model.errors import RefusedError, UsageError
+from whesl.runtime.detect import shared_output
+from whesl.runtime.isolator.launch import attempt_runner, options
+from whesl.runtime.locking import job_leader_identity, procfs
+
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from whesl.managers.resource import allocation_from_environment
+    from whesl.managers.resource.port import AllocationInfo
+
+    Given = AllocationInfo | allocation_from_environment.Given  # what the resource manager gave
+
+WITHOUT_WORKFLOW = "exec"
+SUMMARY = ".whesl"  # behind the name of a job's output file
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~")
+
+
+class Request(SimpleNamespace):
+    """The options of ``whesl exec`` by their keys (``options``). No ``Struct``: that takes 30 ms."""
+
+    command: tuple[str, ...]
+    rules: tuple[str, ...]
+    observe: bool
+    strict: bool
+    workflow: str
+    step: str
+    instance: str
+    workspace: str
+    name: str
+    nodes: str
+    spares: int
+    own_node: bool
+    checkpoints: Path | str | None
+    task_dir: Path | str | None
+    no_coordinator: bool
+    script: str | None
+    script_word: int
+    heartbeat: float
+    heartbeat_limit: float
+    coordinator_wait: float
+    term_grace: float
+    summary: bool | None
+    json_summary: Path | str | None
+    inner: str
+    quiet: bool
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**options.DEFAULTS | given)
+
+
+def absolute(path: str) -> str:
+    """Return a path as ``pathlib`` makes it absolute, in a form that records can carry."""
+    return reachable(_absolute(path))
+
+
+def _absolute(path: str) -> str:
+    """Return a path that is absolute: what a link's name means stays (``..``)."""
+    whole = path if path.startswith("/") else f"{os.getcwd()}/{path}"  # noqa: PTH109
+    return "/" + "/".join(part for part in whole.split("/") if part not in ("", "."))
+
+
+def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str) -> dict[str, Any]:
+    """Return the JSON of a ``Setup``.
+
+    Args:
+        request: what the user asked for.
+        spec: the JSON of the rules.
+        given: what the resource manager gave.
+        here: the WHESL home.
+
+    Raises UsageError.
+    """
+    if "/" in request.workflow:
+        raise UsageError(
+            f"--workflow {request.workflow}: a workflow's name has no slash",
+            hint="tasks are called WORKFLOW/TASK; --step and --instance may have some",
+        )
+    granted = spares_granted(os.environ, request.workflow, request.step)
+    # There may have been none to give.
+    spares = request.spares if granted is None else granted
+    components = manager_table.manager(given.rjms).components
+    heterogeneous = bool(components and os.environ.get(components))
+    if heterogeneous and not request.workflow and (spares or request.nodes or not request.own_node):
+        raise UsageError(
+            "this is a heterogeneous job: a task uses all nodes of all its components, and has no spare",
+            hint="leave out --nodes, --spares and --no-own-node",
+        )
+    if heterogeneous:
+        request = Request(**{**vars(request), "nodes": "", "own_node": True})
+        spares = 0
+    workflow = request.workflow or WITHOUT_WORKFLOW
+    step = request.step or request.name or _step_name(request)
+    name = f"{step}_{request.instance}" if request.instance else step
+    coordinator = not request.no_coordinator and (
+        bool(request.workflow) or file_retry.exists(f"{here}/coordinator/endpoint.json")
+    )
+    return {
+        "task": {
+            "id": f"{workflow}/{name}",
+            "step": step,
+            "instance": request.instance,
+            "workspace": request.workspace or reachable(os.getcwd()),  # noqa: PTH109
+            "nodes": len(given.nodes),
+            "spares": spares,
+        },
+        "workflow": workflow,
+        "spec": spec,
+        "observe": request.observe or shipped_policy.observed(request.rules, os.environ),
+        "coordinator": coordinator,
+        "claim": _claim(request, given),
+        "rjms": given.rjms,
+        "job_id": given.job_id,
+        "leader": job_leader_identity.leader(given.job_id.partition("_")[0]) if given.job_id else "",
+        "nodes": given.nodes,
+        "active": _active(request, given, spares),
+        "own_node": given.batch_host,
+        "use_own_node": request.own_node,
+        "restarts": given.restart_count,
+        "requeue": requeue_said(os.environ, request.workflow, request.step),
+        "kept": bool(os.environ.get(KEEPS)) and os.environ.get("SBATCH_NO_KILL", "") != "set",
+        "heterogeneous": heterogeneous,
+        "cluster": cluster_environment.described(given.rjms, os.environ),
+        "salt": os.urandom(16).hex(),
+        # What earlier runs did is found by the task's name; without one, only that there were some.
+        "earlier": 0 if request.step or request.name or request.task_dir else given.restart_count,
+        "coordinator_wait": request.coordinator_wait,
+        "term_grace": request.term_grace,
+    }
+
+
+def _step_name(request: Request) -> str:
+    program = "script" if request.script == "-" else request.script or request.command[0]
+    name = program.rstrip("/").rpartition("/")[2].encode(errors="replace").decode()
+    if name in ("", ".", ".."):
+        name = "program"
+    # Not the process's number: hosts, and containers of one host, give the same one in the same second.
+    return f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(5).hex()}"
+
+
+def _active(request: Request, given: Given, spares: int) -> int | None:
+    wanted = request.nodes.strip()
+    if wanted:
+        if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
+            raise UsageError(f"--nodes takes a number of nodes, not {wanted!r}")
+        return min(int(wanted), len(given.nodes))
+    return max(len(given.nodes) - spares, 1) if spares else None
+
+
+def _claim(request: Request, given: Given) -> str:
+    if not request.workflow:
+        return os.urandom(16).hex()
+    if given.rjms != manager_table.HOST:
+        return f"{given.job_id}.{given.restart_count}"
+    parent = os.getppid()
+    return f"{given.batch_host}.{parent}.{procfs.started(parent)}"
+
+
+def task_dir(request: Request, task: str, here: str) -> str:
+    """Return a task's directory.
+
+    Args:
+        request: what the user asked for.
+        task: its id.
+        here: the WHESL home.
+    """
+    if request.task_dir is not None:
+        return absolute(os.fspath(request.task_dir))
+    workflow, _, name = task.partition("/")
+    return f"{here}/tasks/{_quoted(workflow, '')}/{_quoted(name, ' +,=@:')}"
+
+
+def _quoted(text: str, safe: str) -> str:
+    if _UNRESERVED.issuperset(text.translate(dict.fromkeys(map(ord, safe)))):
+        return text
+    from urllib.parse import quote  # heavy, and most names are plain
+
+    return quote(text, safe=safe)
+
+
+def script_content(name: str) -> bytes:
+    """Return the whole of a script: a shell takes an error of the file system for the end of its script.
+
+    Args:
+        name: its file; ``-`` is standard input.
+
+    Raises UsageError for one that cannot be read.
+    """
+    try:
+        return sys.stdin.buffer.read() if name == "-" else file_retry.retried(lambda: _content(name))
+    except OSError as error:
+        raise UsageError(f"the script {name} cannot be read: {error.strerror}") from error
+
+
+def _content(name: str) -> bytes:
+    with open(name, "rb") as file:  # noqa: PTH123
+        return file.read()
+
+
+def checksum(content: bytes) -> int:
+    """Return a number that tells a script from another one; 0 for none."""
+    return zlib.crc32(content)
+
+
+def given_script(directory: str) -> str:
+    """Return where a script is kept that came by standard input.
+
+    Args:
+        directory: the task's.
+    """
+    return f"{directory}/script"
+
+
+def _regular(descriptor: int) -> str:
+    """Return the path of an open regular file that can be opened again, else an empty string."""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        return ""
+    try:
+        path = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115
+        again = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return ""
+    same = (again.st_dev, again.st_ino) == (status.st_dev, status.st_ino)
+    return reachable(path) if same and os.access(path, os.W_OK) else ""
+
+
+def _stdin() -> tuple[str, int]:
+    """Return a regular file on standard input and the place in it; each attempt reads it anew."""
+    try:
+        mode = os.fstat(0).st_mode
+        if stat.S_ISFIFO(mode) and _written():
+            _keep()
+            return "/proc/self/fd/0", 0
+        if not stat.S_ISREG(mode):
+            return "", 0
+        path = os.readlink("/proc/self/fd/0")  # noqa: PTH115
+        return (path, os.lseek(0, 0, os.SEEK_CUR)) if os.access(path, os.R_OK) else ("", 0)
+    except OSError as error:
+        raise RefusedError(
+            f"standard input cannot be used: {error.strerror}", hint="add </dev/null"
+        ) from error
+
+
+def _written() -> bool:
+    """Whether a pipe on standard input holds all that will ever come, as a shell's here-document does."""
+    poller = select.poll()
+    poller.register(0, select.POLLIN)
+    return any(events & select.POLLHUP for _, events in poller.poll(0))
+
+
+def _keep() -> None:
+    """Put a file in memory in the place of a pipe on standard input; all of our processes inherit it."""
+    kept = os.memfd_create("stdin")
+    while block := os.read(0, 1 << 16):
+        os.write(kept, block)
+    os.dup2(kept, 0)
+    os.close(kept)
+
+
+def streams_are_one() -> bool:
+    """Whether our standard output and standard error are one file."""
+    first, second = (os.fstat(descriptor) for descriptor in (1, 2))
+    return (first.st_dev, first.st_ino) == (second.st_dev, second.st_ino)
+
+
+def streams() -> dict[str, Any]:
+    """Find out where our output goes, as in the JSON of a ``Job``.
+
+    A regular file is the task's own from now on, but for one that another task writes to already.
+    """
+    joined = streams_are_one()
+    found: dict[str, Any] = {"joined": joined}
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        path = _regular(descriptor)
+        if path:
+            standard_streams.append_only(descriptor)
+        if joined and "stdout" in found:
+            found[name] = found["stdout"]
+        elif path and not shared_output.take(path, os.environ):
+            found[name] = {"path": "", "common": path}
+        else:
+            found[name] = {"path": path}
+    return found
+
+
+def passed_on(request: Request, streams: dict[str, Any], setup: dict[str, Any]) -> dict[str, Any]:
+    """Return what the keeper is told of output and its job: what it copies through, with whom it ends."""
+    copied = ("stdout",) if streams["joined"] else ("stdout", "stderr")
+    wanted = request.summary if request.summary is not None else os.isatty(2)
+    # A regular file is the task's own: what was asked for stands beside it.
+    file = streams["stderr"]["path"] or streams["stderr"].get("common")
+    return {
+        "copy": [name for name in copied if not streams[name]["path"]],
+        "common": [name for name in copied if streams[name].get("common")],
+        "summary": (f"{file}{SUMMARY}" if file else "stderr") if wanted and not request.quiet else "",
+        "quiet": request.quiet,
+        "in_job": bool(setup["job_id"]),
+        "batch": job_leader_identity.script(setup["leader"]),
+    }
+
+
+def job(
+    request: Request, setup: dict[str, Any], streams: dict[str, Any], directory: str
+) -> tuple[dict[str, Any], bytes]:
+    """Return the JSON of a ``Job``, and the script that came by standard input (to be kept:
+    ``given_script``).
+
+    Args:
+        request: what the user asked for.
+        setup: the JSON of its setup.
+        streams: as ``streams`` returns them.
+        directory: the task's.
+
+    Raises UsageError for a script that cannot be read, RefusedError for standard input.
+    """
+    command, place, content = tuple(map(carried, request.command)), request.script_word, b""
+    if request.script is not None:
+        content = script_content(request.script)
+        words = attempt_runner.interpreter(content)
+        name = given_script(directory) if request.script == "-" else carried(_absolute(request.script))
+        command, place = (*words, name, *command), len(words)
+    stdin, offset = ("/dev/null", 0) if request.script == "-" else _stdin()
+    return {
+        "setup": setup,
+        "command": command,
+        "script": place,
+        "checksum": checksum(content),
+        "batch": os.getpid() if request.script_word else job_leader_identity.script(setup["leader"]),
+        "workdir": reachable(os.getcwd()),  # noqa: PTH109
+        "stdin": stdin,
+        "stdin_offset": offset,
+        **streams,
+        "checkpoints": absolute(os.fspath(request.checkpoints)) if request.checkpoints else "",
+        "heartbeat": request.heartbeat,
+        "heartbeat_limit": request.heartbeat_limit,
+        "json_summary": absolute(os.fspath(request.json_summary)) if request.json_summary else "",
+        "inner": request.inner,
+        "first": None,
+    }, content if request.script == "-" else b""

@@ -1,0 +1,122 @@
+"""A task that is over before an isolator has loaded, and of which none has to judge anything.
+
+Loading an isolator takes more of a processor than many a task does. So it waits, while its keeper looks
+whether the task ends within a second, well, and without any output that the rules may look for. Then the
+keeper leaves behind what an isolator would; a test compares the two. Else the isolator loads and takes the
+task up, as it does any first attempt. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import time
+
+from whesl.files import file_retry
+from whesl.runtime.detect import short_task
+from whesl.runtime.isolator.core import attempt_token_prefix
+from whesl.runtime.journal import table
+
+TYPE_CHECKING = False  # typing costs milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+_FIRST, _SELDOM = 0.02, 0.1  # seconds between two looks at the output: the first, and the longest
+
+
+def gate(ends: tuple[int, int], job: Mapping[str, Any], *, started: bool) -> int:
+    """Let an isolator load, or wait; return what the keeper needs to let it load, 0 where it does.
+
+    Args:
+        ends: of the pipe at which the isolator waits.
+        job: the JSON of the task's ``Job``.
+        started: its first attempt was.
+    """
+    os.close(ends[0])
+    if started and _possible(job):
+        os.set_inheritable(ends[1], True)
+        return ends[1]
+    os.close(ends[1])
+    return 0
+
+
+def _possible(job: Mapping[str, Any]) -> bool:
+    setup = job["setup"]
+    plain = not (job["checkpoints"] or job["json_summary"] or setup["restarts"] or setup["earlier"])
+    plain = plain and setup["task"]["id"].isprintable()  # as it is, it is told
+    return plain and len(setup["nodes"]) == 1 and short_task.rules(setup) is not None
+
+
+class Short:
+    """A first attempt that may be a short task's.
+
+    Args:
+        directory: the task's.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._job = json.loads(file_retry.content(f"{directory}/job.json") or b"")
+        rules = short_task.rules(self._job["setup"])
+        assert rules is not None  # else the isolator does not wait
+        own = {
+            name: self._job[name]["path"] or f"{directory}/attempt-1/{name}" for name in ("stdout", "stderr")
+        }
+        if self._job["joined"]:
+            own["stderr"] = own["stdout"]
+        self._output = short_task.Output(rules, own, self._job["first"]["sizes"])
+
+    def wait(self, runner: int | None, others: Sequence[int | None]) -> bool:
+        """Wait as long as it may be a short task's, and return whether it has ended and nothing else came.
+
+        Args:
+            runner: becomes readable when the attempt ends; None when it has.
+            others: what else makes an isolator needed, by becoming readable.
+        """
+        poller = select.poll()
+        for descriptor in (runner, *others):
+            if descriptor is not None:
+                poller.register(descriptor, select.POLLIN)
+        deadline, pause = time.monotonic() + short_task.LONGEST, _FIRST
+        while not (ready := poller.poll(pause * 1000 if runner is not None else 0)) and runner is not None:
+            if self._output.matters() or time.monotonic() > deadline:
+                return False
+            pause = min(pause * 2, _SELDOM)
+        return [descriptor for descriptor, _ in ready] == ([] if runner is None else [runner])
+
+    def end(self) -> dict[str, Any] | None:
+        """Write down how the task ended, and return its ``Result``; None when an isolator has to judge that.
+
+        Raises OSError, sqlite3.Error.
+        """
+        status = (file_retry.content(f"{self._directory}/attempt-1/status") or b"").strip()
+        asked = file_retry.exists(f"{self._directory}/raised")
+        if status != b"0" or asked or self._output.matters():
+            return None
+        now, setup, began = time.time(), self._job["setup"], self._job["first"]["began"]
+        task, claim, nodes = setup["task"]["id"], setup["claim"], setup["nodes"]
+        about = {name: setup[name] for name in ("claim", "rjms", "job_id", "observe")}
+        token = f"{attempt_token_prefix.token_prefix(setup['salt'], task)}1"
+        used = {"active": nodes, "spares": [], "lost": [], "swapped": {}}
+        attempt = {"attempt": 1, "token": token, "nodes": nodes, "configuration_version": 0}
+        unseen = self._output.unseen()
+        exited = {"attempt": 1, "code": 0, "signal": 0} | ({"unseen": unseen} if unseen else {})
+        ended = {"code": 0, "state": "completed"}
+        records = [
+            {"kind": "begun", **about},
+            {"kind": "nodes", "nodes": used},
+            {"kind": "attempt", **attempt},
+            {"kind": "launched", "attempt": 1, "pid": 0, "started": 0, "began": began},
+            {"kind": "exited", **exited},
+            {"kind": "finished", **ended},
+        ]
+        table.write(f"{self._directory}/journal.db", records, now)
+        said = f"whesl: {task} completed, exit status 0, 1 attempt, {max(now - began, 0.0):.1f} s"
+        lines = [said, *(f"  {line}" for line in unseen)]
+        text = "".join(f"{line}\n" for line in lines)
+        file_retry.replace(f"{self._directory}/summary", text.encode())
+        result = {**ended, "reason": "", "claim": claim, "notice": ""}
+        file_retry.replace(f"{self._directory}/result.json", json.dumps(result).encode())
+        return result

@@ -1,0 +1,446 @@
+"""The isolator's side of its agents: starting them, hearing them, missing them, fencing through them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import zmq
+
+from whesl.files import decode_errors, file_retry
+from whesl.managers.resource.port import Allocation, Step, StepRequest
+from whesl.model.errors import UsageError, WheslError
+from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.nodes.heartbeat_responder_supervisor import Leases, listen
+from whesl.runtime.isolator.nodes.job_suspension import HeldSilence, Suspension
+from whesl.runtime.isolator.nodes.liveness import NodeLost, NodeUp, Silence
+from whesl.runtime.node_agent.fencing import attempt_processes
+from whesl.runtime.node_agent.messages import (
+    FROM_AGENT,
+    Beat,
+    Carrier,
+    FindProgram,
+    FromAgent,
+    Kill,
+    Killed,
+    LeaseEnded,
+    LeaseEndNoted,
+    Leave,
+    LinkFile,
+    ReadStacks,
+    SignalProcesses,
+    ToAgent,
+)
+from whesl.runtime.wire.agent_link import LinkServer, PeerFound, PeerLost, Received
+from whesl.runtime.wire.allowed_ports import allowed
+from whesl.runtime.wire.curve_sockets import BindError
+from whesl.runtime.wire.keys import LinkKeys
+from whesl.runtime.wire.own_addresses import own_addresses
+
+LOG = logging.getLogger(__name__)
+RELAUNCH_AFTER = 3.0
+START_LIMIT = 30.0
+REVIVALS = 3  # of the agent on one node
+LOOK_AGAIN = 0.02  # seconds, while a connection has closed or the responder is behind
+STALE = 0.5  # seconds by which a responder that runs is behind at most
+LEAVE_LIMIT = 1.0  # seconds until agents that were told to leave are killed
+
+# What has happened: an agent is there or lost, or says what was asked of it, or that it had to end something.
+Said = Received[FromAgent | ToAgent]
+Fact = NodeUp | NodeLost | Said
+
+
+class _Adopted:
+    """A step that an earlier isolator started, as far as it can be seen from here."""
+
+    def __init__(self, carrier: Carrier) -> None:
+        self._carrier = carrier
+        self.pid = carrier.pid
+
+    def poll(self) -> int | None:
+        """Return None while it runs; how it ended is not known."""
+        return None if attempt_processes.alive(self.pid, self._carrier.started) else 0
+
+
+class _LeaseSilence(Silence):
+    """Silence in which a lease is over only once the responder will extend it no more."""
+
+    listened = 0.0  # until when the responder has run
+
+    def __init__(self, nodes: Iterable[str], limit: float, leases: Leases) -> None:
+        super().__init__(nodes, limit)
+        self._leases = leases
+
+    def lease_over(self, node: str, now: float) -> bool:
+        return super().lease_over(node, min(now, self.listened)) and self._leases.given_up(node)
+
+
+class Agents:
+    """The agents of an allocation.
+
+    Args:
+        link: the file in which an agent finds this process; ``agents.log`` stands beside it.
+        allocation: starts the agents' step.
+        nodes: all nodes but the isolator's own.
+        own_node: the isolator's.
+        claim: which start of the job's script this is; agents of an earlier one are gone.
+        prefix: what the task's tokens begin with.
+        suspension: whether the job is suspended.
+        heartbeat, limit: seconds.
+        now: a monotonic clock's present value.
+    """
+
+    def __init__(
+        self,
+        link: Path,
+        allocation: Allocation,
+        nodes: tuple[str, ...],
+        own_node: str,
+        claim: str,
+        prefix: str,
+        suspension: Suspension | None = None,
+        *,
+        heartbeat: float,
+        limit: float,
+        now: float,
+    ) -> None:
+        self._link = link
+        self._allocation = allocation
+        self._nodes = nodes
+        self._suspension = suspension or Suspension(allocation)
+        self._held_silence = HeldSilence(self._suspension, limit)
+        self._steps: list[Step] = []
+        self._revived: dict[str, list[Step]] = {}
+        self._began = now
+        self._relaunch: float | None = None
+        self._complained = False
+        # A thread of its own: a look at a node's daemon may neither hold up the event loop nor wait behind
+        # anything else that the resource manager is asked.
+        self._witness = Worker()
+        self._seen: list[tuple[str, bool | None, float | None]] = []
+        self._ends: set[tuple[str, int]] = set()
+        self._closing: set[str] = set()  # whose connection to this process has closed
+        self._requests: dict[tuple[str, str], Kill] = {}  # by node and token, until they are answered
+        self._held: SignalProcesses | None = None
+        self._look_again: float | None = None
+        self._polled = now
+        old = decode_errors.load(link, LinkFile)
+        if old is not None and old.claim != claim:
+            old = None
+        keys = old.keys if old else LinkKeys.generate()
+        listening = None
+        try:
+            self._server: LinkServer[FromAgent | ToAgent] = (
+                LinkServer("*", old.port, keys, FROM_AGENT) if old else _listening(keys)
+            )
+        except BindError:
+            if old is None:
+                raise
+            # Somebody else has the port now; the old agents will find nobody, and leave by themselves.
+            old, keys = None, LinkKeys.generate()
+            self._server = _listening(keys)
+        if old is None:
+            listening = _lease_listening()
+        self.leases = Leases(nodes, keys, listening, old)
+        self.silence = _LeaseSilence(nodes, limit, self.leases)
+        self._file = LinkFile(
+            hosts=addresses(own_node),
+            port=self._server.port,
+            lease_port=self.leases.port,
+            keys=keys,
+            claim=claim,
+            prefix=prefix,
+            heartbeat=heartbeat,
+            limit=limit,
+        )
+        if old is None:
+            self._write_down()
+            self._begin(nodes)
+        else:
+            # An earlier isolator started agents: they find this one by the same address and keys.
+            self._steps += map(_Adopted, old.carriers)
+            self._write_down()
+            self._relaunch = now + RELAUNCH_AFTER
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
+        """What has to be polled for reading."""
+        return (*self._server.sockets, self._witness.fileno())
+
+    def _launch(self, nodes: tuple[str, ...]) -> Step | None:
+        # Made here: whoever writes to it would make it with the user's umask.
+        log = str(self._link.parent / "agents.log")
+        with contextlib.suppress(OSError):
+            file_retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+        request = StepRequest(
+            command=(sys.executable, "-m", attempt_processes.AGENT, str(self._link)),
+            nodes=nodes,
+            tasks=len(nodes),
+            workdir="/",
+            output=log,
+            error=log,
+        )
+        try:
+            return self._allocation.launch(request)
+        except (WheslError, OSError) as error:
+            self._complain(str(error))
+            return None
+
+    def _begin(self, nodes: tuple[str, ...]) -> None:
+        if (step := self._launch(nodes)) is not None:
+            self._steps.append(step)
+            self._write_down()
+
+    def _write_down(self) -> None:
+        """Keep what an isolator after this one has to know of the steps that carry the agents."""
+        with contextlib.suppress(OSError):  # on a full disk; then a step's end looks like the loss of nodes
+            found = [
+                process for step in self._steps if (process := attempt_processes.read(step.pid)) is not None
+            ]
+            carriers = tuple(Carrier(pid=process.pid, started=process.started) for process in found)
+            leases = self.leases
+            file = msgspec.structs.replace(
+                self._file, carriers=carriers, responder=leases.carrier, table=leases.descriptor
+            )
+            file_retry.replace(self._link, msgspec.json.encode(file))
+
+    def _revive(self, node: str) -> None:
+        """Start another agent on a node that may live without one.
+
+        Both halves of its agent were killed, or it was cut off in a way that closes connections. What runs
+        there is ended by nobody else: the lease that fencing counts on died with the agent.
+        """
+        steps = self._revived.setdefault(node, [])
+        if len(steps) < REVIVALS and (step := self._launch((node,))) is not None:
+            steps.append(step)
+
+    def _witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
+        """Take in a look. A node that lives without an agent gets one while a fence waits for its answer."""
+        self.silence.witnessed(node, gone, closed, now)
+        awaited = any(asked == node for asked, _ in self._requests)
+        if gone is not False or not awaited or not self.silence.is_lost(node):
+            return
+        # None was started where the node's silence made it lost: it was down, or cut off, and is back.
+        steps = self._revived.setdefault(node, [])
+        if not steps or steps[-1].poll() is not None:
+            del steps[-1:]
+            self._revive(node)
+
+    def _complain(self, why: str) -> None:
+        if not self._complained:
+            self._complained = True
+            LOG.warning("no agents: %s; loss of a node is known only from the resource manager", why)
+
+    def poll(self, now: float) -> list[Fact]:
+        """Return what has happened since the last call; never blocks."""
+        self._polled = now
+        facts: list[Fact] = []
+        for event in self._server.receive():
+            if isinstance(event, PeerFound):
+                self._found(event.peer)
+            elif isinstance(event, PeerLost):
+                if event.peer in self.leases.table:
+                    self._closing.add(event.peer)
+            else:
+                facts += self._message(event, now)
+        facts += self._read_leases(now)
+        for call in self._witness.results():
+            call()
+        while self._seen:
+            self._witnessed(*self._seen.pop(), now)
+        running = [step for step in self._steps if step.poll() is None]
+        over = len(running) < len(self._steps)
+        listened = -math.inf if self._held_silence.now(now) else self.silence.listened
+        for fact in self.silence.lost(now, step_over=over, listened=listened):
+            facts.append(fact)
+            if self.silence.closed_since(fact.node) is not None and not self.silence.is_dead(fact.node):
+                self._revive(fact.node)
+        if over:
+            self._steps = running
+            self._relaunch = now
+        for node in self.silence.doubtful(now):
+            self._look(node)
+        if self._relaunch is not None and now >= self._relaunch:
+            self._relaunch = None
+            absent = tuple(node for node in self.silence.absent() if not self.silence.is_lost(node))
+            if absent:
+                self._begin(absent)
+        if now > self._began + START_LIMIT and not self._complained and self.silence.never_heard():
+            self._complain(f"{', '.join(self.silence.never_heard())} did not answer")
+        return facts
+
+    def _found(self, node: str) -> None:
+        """A connection is there (again): what was asked on an earlier one may not have arrived."""
+        self._closing.discard(node)
+        for (asked, _), request in self._requests.items():
+            if asked == node:
+                self._server.send(node, request)
+        if self._held is not None:
+            self._server.send(node, self._held)
+
+    def _read_leases(self, now: float) -> list[Fact]:
+        """Take in what the responder has answered, and start it again where it has ended."""
+        if self.leases.revive(now):
+            self._write_down()
+        table = self.leases.table
+        facts: list[Fact] = []
+        self.silence.listened = table.tick
+        self.silence.began(table.since or now)
+        for node in self._nodes:
+            if not table.refused(node) and self.silence.answered(node, table.answered(node)):
+                facts.append(NodeUp(node))
+        if self._suspension.present:
+            self.silence.began(now)
+        self._held_silence.note(self.silence.doubted(min(now, self.silence.listened)), now)
+        # A connection that closes while the one to the responder stays is no sign of anything. What a dead
+        # node has sent before may still be answered, so this is looked at as long as it is closed.
+        for node in self._closing:
+            if not table.connected(node):
+                self.silence.closed(node, now)
+        undecided = any(self.silence.closed_since(node) is None for node in self._closing)
+        self._look_again = now + LOOK_AGAIN if undecided or self.silence.listened + STALE < now else None
+        return facts
+
+    def _look(self, node: str) -> None:
+        """Ask the second witness; the answer comes with a later ``poll``, or never."""
+        closed = self.silence.closed_since(node)
+        self._witness.submit(lambda: self._gone(node), lambda gone: self._seen.append((node, gone, closed)))
+
+    def _gone(self, node: str) -> bool | None:
+        try:
+            return self._allocation.gone(node)
+        except Exception as error:
+            # Whatever it was, nothing was seen: the lease decides then.
+            LOG.debug("the daemon of %s could not be observed: %s", node, error)
+            return None
+
+    def _message(self, said: Said, now: float) -> list[Fact]:
+        node, message = said.peer, said.message
+        back: list[Fact] = []
+        if isinstance(message, Beat):
+            # While its lease is given up, an agent has to end the attempt before its node is used again.
+            extends = node in self.leases.table and not self.leases.table.refused(node)
+            if message.held and extends and self.silence.heard(node, now):
+                back.append(NodeUp(node))
+        elif isinstance(message, LeaseEnded):
+            self._server.send(node, LeaseEndNoted(number=message.number))
+            if (node, message.number) not in self._ends:
+                self._ends.add((node, message.number))
+                back.append(said)
+        elif isinstance(message, Killed):
+            request = self._requests.get((node, message.token))
+            if request is not None and request.number == message.number:
+                del self._requests[node, message.token]
+            back.append(said)
+        else:
+            back.append(said)
+        return back
+
+    def kill(self, node: str, token: str, number: int = 0, steps: tuple[str, ...] = ()) -> bool:
+        """Ask a node's agent to end an attempt, again whenever it is back; False when it cannot be asked now.
+
+        Args:
+            node: which.
+            token: the attempt's.
+            number: of this request; its answer has the same one.
+            steps: the resource manager's that are known to be the attempt's.
+        """
+        self._requests[node, token] = request = Kill(token=token, number=number, steps=steps)
+        sent = self._server.send(node, request)
+        if not sent and self.silence.unheld(node):
+            self._look(node)  # looks have become seldom
+        return sent
+
+    def read_stacks(self, node: str, token: str) -> bool:
+        """Ask for stacks."""
+        return self._server.send(node, ReadStacks(token=token))
+
+    def find_program(self, token: str) -> None:
+        """Have all nodes look for an attempt's program."""
+        for node in self._server.peers:
+            self._server.send(node, FindProgram(token=token))
+
+    def signal(self, token: str, signum: int, version: int = 0) -> None:
+        """Send a signal to the attempt's processes on all nodes; one of a version also to agents to come."""
+        message = SignalProcesses(token=token, signum=signum, version=version)
+        if version:
+            self._held = message
+        for node in self._server.peers:
+            self._server.send(node, message)
+
+    def next_deadline(self) -> float | None:
+        """Return when ``poll`` has to be called at the latest."""
+        due = self.silence.next_deadline(self._polled)
+        if due is not None:
+            # The responder's own time is what counts, and may be a little behind.
+            due = max(due, self._polled + LOOK_AGAIN)
+        times = [time for time in (due, self._relaunch, self._look_again) if time is not None]
+        return min(times, default=None)
+
+    def _still_running(self) -> list[Step]:
+        """Return the steps that have not ended by themselves, once the agents had their time to leave.
+
+        A killed srun leaves its slurmstepd calling it for seconds, in which the job stays COMPLETING and
+        whatever waits for the job waits too. A step with an agent that cannot hear does not end by itself.
+        """
+        steps = [*self._steps, *(step for some in self._revived.values() for step in some)]
+        leaving = all(self.silence.present(node) for node in self._nodes)
+        deadline = time.monotonic() + LEAVE_LIMIT
+        while running := [step for step in steps if step.poll() is None]:
+            if not leaving or time.monotonic() > deadline:
+                return running
+            time.sleep(0.01)
+        return []
+
+    def close(self) -> None:
+        """Dismiss the agents."""
+        for node in self._server.peers:
+            self._server.send(node, Leave())
+        for step in self._still_running():
+            with contextlib.suppress(WheslError):
+                self._allocation.signal(step, signal.SIGKILL)
+        self._witness.close()
+        self._server.close()
+        self.leases.close()
+        self._link.unlink(missing_ok=True)
+
+
+def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
+    """Listen on one of the ports that are meant for it, or on any: a task never fails for that."""
+    try:
+        if (ports := allowed(os.environ)) is not None:
+            return LinkServer("*", 0, keys, FROM_AGENT, ports=ports)
+    except (UsageError, BindError) as error:
+        LOG.warning("%s; agents are listened to on another port", error.message)
+    return LinkServer("*", 0, keys, FROM_AGENT)
+
+
+def _lease_listening() -> socket.socket:
+    """Listen for heartbeats, on one of the ports that are meant for it, or on any."""
+    try:
+        if (ports := allowed(os.environ)) is not None:
+            return listen(random.sample(ports, len(ports)))
+    except WheslError as error:
+        LOG.warning("%s; heartbeats are listened to on another port", error.message)
+    return listen((0,))
+
+
+def addresses(own_node: str) -> tuple[str, ...]:
+    """Return the addresses and names under which other nodes may reach this one, the likely ones first.
+
+    Names come after addresses: where one cannot be resolved, asking takes seconds.
+    """
+    names = [name for name in (own_node, socket.gethostname()) if name]
+    others, loopback = own_addresses()
+    # Nodes that live on one machine reach each other over the loopback interface only.
+    return tuple(dict.fromkeys((*others, *names, *loopback)))

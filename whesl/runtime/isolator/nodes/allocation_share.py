@@ -1,0 +1,40 @@
+"""Which part of an allocation a task takes that uses not all of it: nodes that no other task uses, if it can.
+
+Standard library only: ``whesl exec`` decides it before anything of the isolator is loaded.
+"""
+
+from __future__ import annotations
+
+from whesl.runtime.isolator.core import node_division
+from whesl.runtime.isolator.nodes import node_claims
+
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
+    """Claim a task's nodes, and return the fields of its ``Setup`` that say of whose account.
+
+    To be called with the task's lock held, by which others see that its claim stands.
+
+    Args:
+        setup: the JSON of the ``Setup`` so far.
+        home: the WHESL home.
+        task: the task's directory.
+    """
+    nodes, wanted = tuple(setup["nodes"]), setup["active"]
+    if not setup["job_id"] or setup["heterogeneous"] or not wanted or wanted >= len(nodes):
+        return {}
+    _, last = node_division.usual(nodes, setup["own_node"], use_own=setup["use_own_node"])
+    account = node_claims.account(home, setup["rjms"], setup["job_id"], setup["restarts"])
+    try:
+        _, used = node_claims.claim(
+            account,
+            task,
+            lambda used, _: node_division.divided(nodes, wanted, frozenset(), last | used)[0],
+        )
+    except OSError:
+        return {}  # its nodes may be another task's, too: as without the account
+    return {"account": account, "taken": sorted(used)}

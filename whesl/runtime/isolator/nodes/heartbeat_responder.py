@@ -1,0 +1,117 @@
+"""What answers the agents' heartbeats on the isolator's node: ``python -m
+whesl.runtime.isolator.nodes.heartbeat_responder``.
+
+A process of its own, which touches no file once it runs: the isolator may be blocked in a file system,
+stopped or dead for as long as it likes, and no lease ends. What was answered when is in the table
+(``lease_table``), where the isolator reads it. It is killed when the task is over, and ends a while after
+isolator and keeper.
+Standard input carries its setup as JSON.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+import msgspec
+import zmq
+
+from whesl.model.event_loop_stall import Stoppage
+from whesl.runtime.isolator.nodes.lease_table import LeaseTable
+from whesl.runtime.node_agent.memory_locking import stay_resident
+from whesl.runtime.node_agent.messages import (
+    FROM_AGENT,
+    Beat,
+    BeatAnswer,
+    BeatRefused,
+    FromAgent,
+    ResponderSetup,
+    ToAgent,
+)
+from whesl.runtime.wire.agent_link import LinkServer, PeerFound, PeerLost
+
+TICK = 0.1  # seconds: the isolator counts silence only as far as this process has run
+ORPHANED = 60.0  # seconds without an isolator and a keeper
+
+
+class Responder:
+    """The responder.
+
+    Args:
+        setup: what it was told.
+    """
+
+    def __init__(self, setup: ResponderSetup) -> None:
+        self._table = LeaseTable(setup.table, setup.nodes)
+        self._server: LinkServer[FromAgent | ToAgent] = LinkServer(
+            "*", setup.port, setup.keys, FROM_AGENT, listening=setup.listening
+        )
+        self._attended = time.monotonic()
+        self._watched: dict[int, int] = {}  # by process number: a descriptor of that process
+
+    def run(self) -> None:
+        """Answer until nobody is served any more."""
+        poller = zmq.Poller()
+        for sock in self._server.sockets:
+            poller.register(sock, zmq.POLLIN)
+        stoppage = Stoppage(time.monotonic())
+        self._table.since = time.monotonic()
+        while self._serves():
+            stoppage.waits(time.monotonic() + TICK)
+            poller.poll(int(TICK * 1000))
+            now = time.monotonic()
+            if gap := stoppage.found(now):
+                self._attended += gap
+                self._table.since = now
+            self._answer()
+            self._table.tick = time.monotonic()
+
+    def _answer(self) -> None:
+        for event in self._server.receive():
+            if event.peer not in self._table:
+                continue
+            if isinstance(event, PeerFound | PeerLost):
+                self._table.connect(event.peer, is_open=isinstance(event, PeerFound))
+            elif isinstance(event.message, Beat):
+                self._server.send(event.peer, self._answer_to(event.peer, event.message))
+
+    def _answer_to(self, node: str, beat: Beat) -> ToAgent:
+        if beat.ended:
+            self._table.refuse(node, refused=False)
+        # Nothing is noted of an agent that this answer may never reach: it would hold no lease.
+        extends = self._table.answer(node, time.monotonic()) if beat.held else not self._table.refused(node)
+        return BeatAnswer(number=beat.number) if extends else BeatRefused(number=beat.number)
+
+    def _serves(self) -> bool:
+        """Whether an isolator or its keeper lives, or did a while ago."""
+        now = time.monotonic()
+        if any(self._lives(pid) for pid in self._table.served if pid):
+            self._attended = now
+        return now < self._attended + ORPHANED
+
+    def _lives(self, pid: int) -> bool:
+        try:
+            if pid not in self._watched:
+                self._watched[pid] = os.pidfd_open(pid)
+        except OSError:
+            return False
+        return not select.select([self._watched[pid]], [], [], 0)[0]
+
+
+def main() -> int:
+    """Run the responder."""
+    # The time limit's signals are for the task; answers are needed until the very end.
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(signum, signal.SIG_IGN)
+    setup = msgspec.json.decode(sys.stdin.buffer.read(), type=ResponderSetup)
+    responder = Responder(setup)
+    stay_resident()
+    responder.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""What is done to an attempt on the isolator's own node: killing, and reading stacks."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import msgspec
+
+from whesl.runtime.detect.hung_process_stacks import collect
+from whesl.runtime.node_agent.fencing import attempt_processes
+from whesl.runtime.operations.relocation.named_and_open_files import open_for_writing
+
+STACKS_LIMIT = 5.0
+
+
+def kill(
+    token: str,
+    runner: int | None = None,
+    *,
+    steps: tuple[str, ...] = (),
+    open_below: tuple[str, ...] = (),
+    gentle: bool = False,
+    patience: float = 0.0,
+    launchers_ended: Callable[[], None] | None = None,
+) -> attempt_processes.Killing:
+    """Kill an attempt here.
+
+    Args:
+        token, runner, steps, patience, launchers_ended: as for ``attempt_processes.kill_all``.
+        open_below: directories below which files that are open for writing are noted first.
+        gentle: ask with SIGTERM first, since nobody else ends the ranks on other nodes.
+    """
+    files: dict[bytes, None] = {}
+    with contextlib.suppress(OSError):
+        pids = [process.pid for process in attempt_processes.of_attempt(token, runner)] if open_below else []
+        for root in open_below:
+            files.update(dict.fromkeys(open_for_writing(pids, root).paths))
+    if gentle:
+        attempt_processes.end(token, runner)
+    done = attempt_processes.kill_all(
+        token, runner, steps=steps, patience=patience, launchers_ended=launchers_ended
+    )
+    return msgspec.structs.replace(done, open_files=tuple(files))
+
+
+def stacks(node: str, token: str, runner: int | None) -> tuple[str, str]:
+    """Return the stacks of an attempt's processes here as text, and which of them cannot run."""
+    stuck = attempt_processes.stuck(lambda: attempt_processes.of_attempt(token, runner, node=node))
+    pids = [process.pid for process in attempt_processes.of_attempt(token, runner)]
+    where = f"on {node}:\n" if node else ""
+    return where + collect(pids, timeout=STACKS_LIMIT - 1.0), stuck

@@ -1,0 +1,117 @@
+"""Whether the job is suspended: its resource manager stopped it, and nothing in it is to blame.
+
+A resource manager stops one node after the other, and what it stops last sees the others fall silent. So it
+is asked before a silence is judged, in a thread of its own, from half of the limit on, and its answer waited
+for, at most ``ANSWER_LIMIT`` after the limit. It also knows for how long the job was suspended before, which
+is told of hangs that are found soon after the job was resumed.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from whesl.managers.resource.port import Allocation, Suspendable, Suspended
+from whesl.model.errors import WheslError
+from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+
+LOG = logging.getLogger(__name__)
+AGAIN = 1.0  # seconds between two questions
+ANSWER_LIMIT = 3.0  # seconds for which a hang, or a silence that is over its limit, waits for the answer
+
+
+class Suspension:
+    """What the resource manager says of that.
+
+    Args:
+        allocation: the job.
+    """
+
+    def __init__(self, allocation: Allocation) -> None:
+        self._allocation = allocation if isinstance(allocation, Suspendable) else None
+        self._worker = Worker() if self._allocation is not None else None
+        self._asking = False
+        self._ask_at = 0.0
+        self.present = False
+        self.seconds = 0.0  # for how long it was suspended before, as far as that is known
+        self.asked = 0.0  # when the question was put that was answered last, monotonic seconds
+
+    @property
+    def sockets(self) -> tuple[int, ...]:
+        """What has to be polled for reading."""
+        return (self._worker.fileno(),) if self._worker is not None else ()
+
+    @property
+    def knowable(self) -> bool:
+        """Whether anybody can be asked."""
+        return self._allocation is not None
+
+    def ask(self, now: float) -> None:
+        """Ask, unless that was done a moment ago."""
+        if self._worker is None or self._asking or now < self._ask_at:
+            return
+        self._asking, self._ask_at = True, now + AGAIN
+        self._worker.submit(self._look, lambda found: self._answered(found, now))
+
+    def unanswered(self, since: float) -> bool:
+        """Whether no question that was put since then has been answered."""
+        return self.knowable and self.asked < since
+
+    def poll(self, now: float) -> None:
+        """Take answers in; a job that is suspended is asked about until it is not."""
+        for call in self._worker.results() if self._worker is not None else ():
+            call()
+        if self.present:
+            self.ask(now)
+
+    def next_deadline(self) -> float | None:
+        """Return when ``poll`` has to be called at the latest."""
+        return self._ask_at if self.present and not self._asking else None
+
+    def close(self) -> None:
+        """Let the thread end."""
+        if self._worker is not None:
+            self._worker.close()
+
+    def _look(self) -> Suspended | None:
+        assert self._allocation is not None
+        try:
+            return self._allocation.suspended()
+        except WheslError as error:
+            LOG.debug("whether the job is suspended could not be observed: %s", error)
+            return None
+
+    def _answered(self, found: Suspended | None, asked: float) -> None:
+        self._asking = False
+        self._ask_at = time.monotonic() + AGAIN
+        if found is not None:
+            self.present, self.seconds, self.asked = found.present, found.seconds, asked
+
+
+class HeldSilence:
+    """Silence of nodes that is not judged before it is known that the job is not suspended; bounded.
+
+    Args:
+        suspension: who is asked.
+        limit: seconds of silence after which a node is lost.
+    """
+
+    def __init__(self, suspension: Suspension, limit: float) -> None:
+        self._suspension = suspension
+        self._limit = limit
+        self._since: float | None = None
+
+    def note(self, doubted: bool, now: float) -> None:
+        """Note whether any node has been silent for half of the limit; then ask."""
+        if not doubted:
+            self._since = None
+            return
+        if self._since is None:
+            self._since = now
+        self._suspension.ask(now)
+
+    def now(self, now: float) -> bool:
+        """Whether silence tells nothing yet."""
+        since = self._since
+        bound = self._limit / 2 + ANSWER_LIMIT
+        return since is not None and now < since + bound and self._suspension.unanswered(since)

@@ -1,0 +1,126 @@
+"""What the resource manager says of the task's nodes: when it is asked, and unasked."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection
+
+from whesl.managers.resource.port import Allocation, NodeEvent
+from whesl.model.errors import WheslError
+from whesl.model.states import NodeState
+from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+
+LOG = logging.getLogger(__name__)
+ASK_EVERY = 5.0
+# While a node is under suspicion, the resource manager may know more any moment.
+ASK_WHEN_LOST = 0.5
+# How long an attempt's end waits for the resource manager's word on the nodes, seconds.
+ANSWER_LIMIT = 3.0
+# Until it is asked again about an attempt's end: a command in a job that is being ended is ended, too.
+AGAIN = 0.3
+
+
+class NodeStates:
+    """The resource manager's word on the nodes.
+
+    Args:
+        allocation: is asked.
+        asker: where; that may take half a minute when the manager is busy, which is just when nodes die.
+        nodes: the allocation's.
+        changed: takes a node, its new state, and who says so.
+        answered: is called after each answer.
+    """
+
+    def __init__(
+        self,
+        allocation: Allocation,
+        asker: Worker,
+        nodes: Collection[str],
+        changed: Callable[[str, NodeState, str], None],
+        answered: Callable[[], None],
+    ) -> None:
+        self._allocation = allocation
+        self._asker = asker
+        self._nodes = nodes
+        self._changed = changed
+        self._answered = answered
+        self._states: dict[str, NodeState] = {}
+        self._heard: set[str] = set()  # since the manager was last asked
+        self.asking = False
+        self.due = time.monotonic() + ASK_EVERY
+        self._asked_for = 0  # the attempt whose end was asked about
+        self._answer_by = 0.0
+        self._open = False  # that question has no answer yet
+        self._outdated = False  # the answer that is under way is older than the question
+
+    def down(self, node: str) -> bool:
+        """Whether a node was called down last, or is the job's no more."""
+        return self._states.get(node, NodeState.UP).unusable
+
+    def released(self, node: str) -> bool:
+        """Whether the job has given a node back."""
+        return self._states.get(node) is NodeState.RELEASED
+
+    def poll(self, now: float, *, hurry: bool) -> None:
+        """Ask when it is time; ``hurry``: again soon."""
+        if now >= self.due and not self.asking:
+            self._ask(now, hurry=hurry)
+
+    def _ask(self, now: float, *, hurry: bool) -> None:
+        self.asking = True
+        self._heard.clear()
+        self.due = now + (ASK_WHEN_LOST if hurry else ASK_EVERY)
+        self._asker.submit(self._look, self._told)
+
+    def _look(self) -> dict[str, NodeState] | None:
+        try:
+            return self._allocation.node_states()
+        except WheslError as error:
+            LOG.debug("node states could not be observed: %s", error)
+            return None
+
+    def _told(self, states: dict[str, NodeState] | None) -> None:
+        self.asking = False
+        if self._open and (states is None or self._outdated):
+            self.due = time.monotonic() + (AGAIN if states is None else 0.0)
+        else:
+            self._open = False
+        self._outdated = False
+        for node, state in (states or {}).items():
+            # An answer may be older than what was told meanwhile.
+            if node not in self._heard:
+                self._take(node, state, "resource manager")
+        self._answered()
+
+    def hear(self, event: NodeEvent) -> None:
+        """Take what the resource manager told of a node without being asked."""
+        if event.node in self._nodes:
+            self._heard.add(event.node)
+            self._take(event.node, event.state, event.reason or "resource manager")
+            self._answered()
+
+    def _take(self, node: str, state: NodeState, reason: str) -> None:
+        before = self._states.get(node, NodeState.UP)
+        if state is not NodeState.UNKNOWN and state is not before:
+            self._states[node] = state
+            self._changed(node, state, reason)
+
+    def at_end(self, attempt: int, now: float, *, ours: bool) -> bool:
+        """Ask once about an attempt's end; return whether that is the first time it is asked about.
+
+        ``ours``: the isolator has ended it. That needs no explanation, and the next start waits for the same
+        processor.
+        """
+        if self._asked_for == attempt:
+            return False
+        self._asked_for, self._answer_by = attempt, now + ANSWER_LIMIT
+        self._open = not ours
+        self._outdated = self.asking
+        if self._open and not self.asking:
+            self._ask(now, hurry=False)
+        return True
+
+    def waits(self, now: float, *, also: bool = False) -> bool:
+        """Whether an answer about an attempt's end may still come in time; ``also``: what else is awaited."""
+        return (self._open or also) and now < self._answer_by

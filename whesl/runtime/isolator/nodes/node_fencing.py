@@ -1,0 +1,456 @@
+"""The task's nodes, the isolator's own among them: fencing, stacks, signals, and who is still there."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import zmq
+
+from whesl.managers.resource.port import Allocation, JobHolder, NodeEvent, StepHolder
+from whesl.model.errors import WheslError
+from whesl.model.states import NodeState
+from whesl.runtime.isolator.core.events_and_commands import (
+    CollectEvidence,
+    Event,
+    KillAttempt,
+    KillConfirmed,
+    KillUnconfirmed,
+    LeaseEnded,
+    NodeSeen,
+    SignalAttempt,
+)
+from whesl.runtime.isolator.core.task_setup import token_prefix
+from whesl.runtime.isolator.nodes import isolator_host_fencing
+from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.nodes.fence_confirmation import Fence
+from whesl.runtime.isolator.nodes.job_suspension import Suspension
+from whesl.runtime.isolator.nodes.liveness import NodeLost, NodeUp, Silence
+from whesl.runtime.isolator.nodes.manager_node_states import NodeStates
+from whesl.runtime.isolator.nodes.program_start_detection import Probe
+from whesl.runtime.isolator.nodes.stacks import Stacks
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.journal.records.isolator_records import RESOURCE_MANAGER
+from whesl.runtime.node_agent import messages
+from whesl.runtime.node_agent.fencing.attempt_processes import Killing
+from whesl.runtime.node_agent.fencing.attempt_signals import HeldSignal
+
+if TYPE_CHECKING:
+    from whesl.runtime.isolator.nodes.agent_supervisor import Agents
+
+LOG = logging.getLogger(__name__)
+RETRY = 0.25
+REPEAT = 0.1  # of the request to kill, while a launcher is let end
+# How long a launcher may take to end after its ranks were killed, seconds; some 30 ms are usual.
+LAUNCHER_PATIENCE = 0.5
+# How much later than a launcher's end the death of a node that it ended of may be heard of, seconds.
+HEARING = 0.15
+
+
+class Nodes:
+    """All that is done on nodes.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        allocation: the resource manager's inside face.
+        worker: where local killing happens.
+        asker: where the resource manager is asked; that may take half a minute when it is busy, which is just
+            when nodes die, and no recovery may wait for it.
+        feed: takes events.
+        half_ended: the attempt that an earlier isolator had begun to end; nobody knows how far it came.
+    """
+
+    def __init__(
+        self,
+        directory: TaskDir,
+        job: Job,
+        allocation: Allocation,
+        worker: Worker,
+        asker: Worker,
+        feed: Callable[[Event], None],
+        half_ended: int = 0,
+    ) -> None:
+        self._directory = directory
+        self._job = job
+        self._allocation = allocation
+        self._worker = worker
+        self._asker = asker
+        self._feed = feed
+        self._half_ended = half_ended
+        setup = job.setup
+        self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
+        self._fence: Fence | None = None
+        self._fenced: tuple[str, ...] = ()  # the nodes that its attempt ran on
+        # Of which attempt the launchers were seen: what was killed cannot be found again.
+        self._launchers: tuple[int, set[int]] = (0, set())
+        # By node: the attempts that it could not be asked to end.
+        self._owed: dict[str, list[str]] = {}
+        self._stacks: Stacks | None = None
+        self._probe = Probe(job, worker, self._find_program, feed)
+        self._held_signal = HeldSignal()
+        self._deferred: tuple[KillAttempt, str, int | None] | None = None
+        self._states = NodeStates(allocation, asker, setup.nodes, self._changed, self._answered)
+        self._check_at: float | None = None
+        self._ending = 0  # the attempt that is ended, or was, by the isolator's decision
+        self._heard_by = 0.0
+        self.suspension = Suspension(allocation)
+        self._agents: Agents | None = None
+        self._silence = Silence((), job.heartbeat_limit)
+        if self._remote:
+            self._start_agents()
+
+    def _start_agents(self) -> None:
+        # Only here: most tasks have one node, and the server's side of the link is a heavy import.
+        from whesl.runtime.isolator.nodes.agent_supervisor import Agents
+
+        job = self._job
+        try:
+            self._agents = Agents(
+                self._directory.link,
+                self._allocation,
+                self._remote,
+                job.setup.own_node,
+                job.setup.claim,
+                token_prefix(job.setup),
+                self.suspension,
+                heartbeat=job.heartbeat,
+                limit=job.heartbeat_limit,
+                now=time.monotonic(),
+            )
+        except (WheslError, OSError) as error:
+            LOG.warning("no agents: %s; loss of a node is known only from the resource manager", error)
+            return
+        self._silence = self._agents.silence
+
+    @property
+    def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
+        """What has to be polled for reading."""
+        return (*self.suspension.sockets, *(self._agents.sockets if self._agents else ()))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The nodes that are lost now, by their agent's silence or by the resource manager's word."""
+        return tuple(node for node in self._remote if self._states.down(node) or self._silence.is_lost(node))
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called at the latest, monotonic seconds."""
+        times = [self._states.due] if self._remote else []
+        times += [time for time in (self._check_at, self.suspension.next_deadline()) if time is not None]
+        times += [self._heard_by] if now < self._heard_by else []
+        times += [time for time in (self._probe.due, self._held_signal.due) if time is not None]
+        if self._stacks is not None:
+            times.append(self._stacks.deadline)
+        if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
+            times.append(next_)
+        return min(times, default=None)
+
+    def poll(self, now: float) -> None:
+        """Take in what has happened, and feed events."""
+        self.suspension.poll(now)
+        for fact in self._agents.poll(now) if self._agents else ():
+            if isinstance(fact, NodeLost):
+                self._states.due = now
+                down = NodeState.RELEASED if self._states.released(fact.node) else NodeState.DOWN
+                self._feed(NodeSeen(node=fact.node, state=down, reason=fact.reason, source="agent"))
+            elif isinstance(fact, NodeUp):
+                self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
+                self._came_back(fact.node)
+            else:
+                self._hear_agent(fact.peer, fact.message)
+        self._probe.poll(now)
+        self._held_signal.poll(now)
+        if self._stacks is not None and now >= self._stacks.deadline:
+            self._stacks_done()
+        if self._remote:
+            lost = any(self._silence.is_lost(node) for node in self._remote)
+            self._states.poll(now, hurry=lost and self._fence is not None)
+        self._check_fence(now)
+
+    def _hear_agent(self, node: str, said: messages.FromAgent | messages.ToAgent) -> None:
+        if isinstance(said, messages.LeaseEnded):
+            reason = f"the agent on {node} killed {said.count} processes of the task: nobody on "
+            reason += f"{self._job.setup.own_node} had answered it for {said.seconds:.1f} s"
+            self._feed(LeaseEnded(node=node, reason=reason, attempts=said.attempts))
+        elif isinstance(said, messages.Killed):
+            if self._fence is not None and said.token == self._fence.token:
+                self._fence.answered(node, said.count, said.left, said.number, said.strange)
+        elif isinstance(said, messages.ProgramFound):
+            self._probe.seen(said.token, node)
+        elif isinstance(said, messages.Stacks):
+            self._took_stacks(node, said)
+
+    def stopped(self, now: float) -> None:
+        """Note that this process did not run until now."""
+        self._silence.stopped(now)
+
+    def _came_back(self, node: str) -> None:
+        """Have a node end what it is to be rid of; an attempt that its lease has ended is ended twice."""
+        if self._agents is None:
+            return
+        if self._fence is not None and node in self._fence.waiting:
+            self._agents.kill(node, self._fence.token, self._fence.number, self._fence.steps)
+        for token in self._owed.pop(node, ()):
+            self._agents.kill(node, token)
+
+    def may_tell_more(self, attempt: int, now: float) -> bool:
+        """Whether an attempt's failure has to wait for what may yet be heard of the nodes; bounded.
+
+        A launcher ends in the moment in which a node dies or is called down, before that was heard of here.
+        """
+        if not self._remote:
+            return False
+        if self._states.at_end(attempt, now, ours=self._ending == attempt):
+            self._heard_by = now + HEARING
+        return self._states.waits(now, also=self._silence.undecided() or now < self._heard_by)
+
+    def may_be_lost(self, attempt: int, used: Sequence[str], now: float) -> bool:
+        """Whether an attempt's success has to wait for the resource manager's word on its nodes; bounded.
+
+        Agents that are there say that their nodes are. An attempt may end before its agents have begun, and
+        a launcher ends with 0 in the moment in which the node of some of its ranks is called down.
+
+        Args:
+            attempt: the attempt's number.
+            used: the nodes that it ran on.
+            now: monotonic seconds.
+        """
+        there = (node not in self._remote or self._silence.present(node) for node in used)
+        if all(there) and not self._silence.undecided():
+            return False
+        self._states.at_end(attempt, now, ours=self._ending == attempt)
+        return self._states.waits(now)
+
+    def probe(self, attempt: int, token: str, runner: int | None) -> None:
+        """Look for an attempt's program until it is seen; ProgramSeen follows. Arguments as for ``fence``."""
+        self._probe.begin(attempt, token, runner)
+
+    def _find_program(self, token: str) -> None:
+        if self._agents is not None:
+            self._agents.find_program(token)
+
+    def hear(self, event: NodeEvent) -> None:
+        """Take what the resource manager told of a node without being asked."""
+        self._states.hear(event)
+
+    def _changed(self, node: str, state: NodeState, reason: str) -> None:
+        if state is NodeState.UP and self._silence.is_lost(node):
+            # The resource manager is slower than the agents: their word stands until it changes.
+            return
+        self._feed(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
+
+    # Fencing -----------------------------------------------------------------------------------------
+
+    def fence(self, command: KillAttempt, token: str, runner: int | None) -> None:
+        """End an attempt everywhere; KillConfirmed or KillUnconfirmed follows.
+
+        Args:
+            command: which attempt, and what to note first.
+            token: the attempt's.
+            runner: its runner's process number, where that is known.
+        """
+        self._ending = command.attempt
+        self._probe.end()
+        if self._stacks is not None:
+            self._deferred = (command, token, runner)
+            return
+        holder = self._allocation
+        if isinstance(holder, JobHolder):
+            # Jobs that wait would start on what is freed, behind the back of those who kill.
+            self._worker.submit(holder.end_jobs, lambda _: self._fence_attempt(command, token, runner))
+        else:
+            self._fence_attempt(command, token, runner)
+
+    def _fence_attempt(self, command: KillAttempt, token: str, runner: int | None) -> None:
+        now = time.monotonic()
+        remote = self._remote if self._agents else ()
+        fence = Fence(command.attempt, token, remote, now, self._job.heartbeat_limit)
+        fence.forced = command.attempt == self._half_ended
+        if self._launchers[0] != command.attempt:
+            self._launchers = (command.attempt, set())
+        fence.launchers = self._launchers[1]
+        self._fence = fence
+        self._fenced = command.nodes
+        self._check_at = now
+        if self._agents is not None:
+            for node in self._remote:
+                self._agents.kill(node, token)
+
+        def then(result: Killing) -> None:
+            self._note(fence, result)
+            now = time.monotonic()
+            if result.spared:
+                self._fence_again(fence, now)
+            self._check_fence(now)
+
+        def ask_again() -> None:
+            if self._fence is fence:
+                self._fence_again(fence, time.monotonic())
+
+        def launchers_ended() -> None:
+            self._worker.tell(ask_again)
+
+        # Without agents the launcher has to be given the chance to end its ranks on the other nodes.
+        gentle = bool(self._remote) and self._agents is None
+        # It would wait for the ranks of a lost node; a spare has none.
+        patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
+
+        def kill() -> Killing:
+            killed = isolator_host_fencing.kill(
+                token,
+                runner,
+                open_below=command.open_below,
+                gentle=gentle,
+                patience=patience,
+                launchers_ended=launchers_ended,
+            )
+            # The script is dead now. What it submitted in its last moments is ended and looked for again.
+            if isinstance(self._allocation, JobHolder) and self._allocation.end_jobs():
+                more = isolator_host_fencing.kill(token, runner)
+                killed = msgspec.structs.replace(
+                    killed, count=killed.count + more.count, left=more.left, spared=True
+                )
+            return killed
+
+        self._worker.submit(kill, then)
+
+    def _fence_again(self, fence: Fence, now: float) -> None:
+        if self._agents is not None:
+            for node in fence.again(now):
+                self._agents.kill(node, fence.token, fence.number, fence.steps)
+
+    def _note(self, fence: Fence, result: Killing) -> None:
+        fence.launchers.update(result.launchers)
+        left = [f"{process.name} ({process.pid})" for process in result.left]
+        fence.local(result.count, left, result.open_files, forced=result.forced, strange=result.strange)
+
+    def _ask_whose(self, fence: Fence) -> bool:
+        """Ask the resource manager whether strange steps are the attempt's; False where that is no question.
+
+        Only for what has neither token nor mark, and tells nothing by its siblings either.
+        """
+        manager = self._allocation
+        if not fence.strange or not fence.launchers or not isinstance(manager, StepHolder):
+            return False
+        fence.asking = True
+
+        def ask() -> frozenset[str] | str:
+            try:
+                return manager.end_steps_of(fence.launchers)
+            except WheslError as error:
+                return error.message
+
+        def then(steps: frozenset[str] | str) -> None:
+            if isinstance(steps, str):
+                fence.failed.append(f"nobody says whose {', '.join(sorted(fence.strange))} are: {steps}")
+                fence.explained(())
+            elif fence.explained(steps):
+                fence.here = False
+                self._fence_again(fence, time.monotonic())
+                self._worker.submit(lambda: isolator_host_fencing.kill(fence.token, steps=fence.steps), here)
+            self._check_fence(time.monotonic())
+
+        def here(result: Killing) -> None:
+            self._note(fence, result)
+            self._check_fence(time.monotonic())
+
+        self._asker.submit(ask, then)
+        return True
+
+    def _answered(self) -> None:
+        self._check_fence(time.monotonic())
+
+    def _check_fence(self, now: float) -> None:
+        fence = self._fence
+        if fence is None:
+            self._check_at = None
+            return
+        fence.check(self._silence, now)
+        if not fence.over or self._ask_whose(fence):
+            if not fence.here and now >= fence.asked + REPEAT:
+                # What a launcher that is let end was about to start has to die, or it would not end.
+                self._fence_again(fence, now)
+            self._check_at = now + (RETRY if fence.here else REPEAT)
+            return
+        self._fence = None
+        self._check_at = None
+        for node in (*fence.unreachable, *fence.unasked):
+            self._owed.setdefault(node, []).append(fence.token)
+        if fence.failed:
+            self._feed(KillUnconfirmed(attempt=fence.attempt, reason=", ".join(fence.failed)))
+            return
+        self._feed(
+            KillConfirmed(
+                attempt=fence.attempt,
+                seconds=now - fence.began,
+                killed=fence.killed,
+                open_files=fence.open_files,
+                # A spare, or a node that was lost before, had nothing to answer.
+                unreachable=tuple(node for node in fence.unreachable if node in self._fenced),
+                unasked=tuple(node for node in fence.unasked if node in self._fenced),
+                lingering=self._fenced if fence.forced else (),
+            )
+        )
+
+    # Stacks and signals --------------------------------------------------------------------------------
+
+    def collect(self, command: CollectEvidence, token: str, runner: int | None) -> None:
+        """Read stacks on all nodes, bounded; a kill that comes meanwhile waits for it."""
+        now = time.monotonic()
+        stacks = Stacks(command.attempt, token, set(), now + isolator_host_fencing.STACKS_LIMIT)
+        stacks.texts = []
+        stacks.stuck = {}
+        self._stacks = stacks
+        if self._agents is not None:
+            stacks.waiting = {node for node in self._remote if self._agents.read_stacks(node, token)}
+
+        own = self._job.setup.own_node
+
+        def then(result: tuple[str, str]) -> None:
+            text, stuck = result
+            stacks.here = True
+            stacks.texts.insert(0, text)
+            if stuck and own:
+                stacks.stuck[own] = stuck
+            if self._stacks is stacks and not stacks.waiting:
+                self._stacks_done()
+
+        self._worker.submit(lambda: isolator_host_fencing.stacks(own, token, runner), then)
+
+    def _took_stacks(self, node: str, said: messages.Stacks) -> None:
+        stacks = self._stacks
+        if stacks is None or said.token != stacks.token or node not in stacks.waiting:
+            return
+        stacks.waiting.discard(node)
+        stacks.texts.append(f"on {node}:\n{said.text}")
+        if said.stuck:
+            stacks.stuck[node] = said.stuck
+        if stacks.here and not stacks.waiting:
+            self._stacks_done()
+
+    def _stacks_done(self) -> None:
+        stacks = self._stacks
+        assert stacks is not None
+        self._stacks = None
+        self._feed(stacks.evidence(self._directory.attempt(stacks.attempt) / "stacks"))
+        if self._deferred is not None:
+            deferred, self._deferred = self._deferred, None
+            self.fence(*deferred)
+
+    def signal(self, command: SignalAttempt, token: str, here: Callable[[], int | None]) -> None:
+        """Send a signal to who handles it of the attempt; ``here`` does so on this node."""
+        if command.version:
+            self._held_signal.hold(here, time.monotonic())
+        else:
+            here()
+        if self._agents is not None:
+            self._agents.signal(token, command.signum, command.version)
+
+    def close(self) -> None:
+        """Dismiss the agents."""
+        self.suspension.close()
+        if self._agents is not None:
+            self._agents.close()

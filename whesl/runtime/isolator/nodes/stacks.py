@@ -1,0 +1,47 @@
+"""Stacks of a hung attempt: collected from its nodes before it is killed, and kept."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from whesl.files import file_retry
+from whesl.model.evidence import Evidence
+from whesl.runtime.isolator.core.events_and_commands import EvidenceCollected
+
+# Characters that the journal has of them.
+STACKS_SHOWN = 4000
+
+
+class Stacks(msgspec.Struct):
+    """What is being collected before a kill."""
+
+    attempt: int
+    token: str
+    waiting: set[str]
+    deadline: float
+    here: bool = False
+    texts: list[str] = []
+    stuck: dict[str, str] = {}  # by node: which processes cannot run
+
+    def evidence(self, directory: Path) -> EvidenceCollected:
+        """Return what was collected; the texts are kept in a directory, which is made."""
+        missing = [f"{node} did not answer" for node in sorted(self.waiting)]
+        stuck = (
+            Evidence(kind="stuck", time=time.time(), node=node, detail=detail)
+            for node, detail in self.stuck.items()
+        )
+        detail = _kept(directory, "\n".join([*self.texts, *missing]))
+        return EvidenceCollected(attempt=self.attempt, detail=detail, stuck=tuple(stuck))
+
+
+def _kept(directory: Path, text: str) -> str:
+    """Keep the stacks; the journal gets their place and their beginning."""
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        file_retry.replace(directory / "all.txt", text.encode())
+    except OSError as error:
+        return f"(not kept: {error.strerror})\n{text[:STACKS_SHOWN]}"
+    return f"{directory / 'all.txt'}\n{text[:STACKS_SHOWN]}"

@@ -1,0 +1,106 @@
+"""The end of an attempt: the core is told of it once it is known what the attempt died of, or has left.
+
+A failure is looked into that no line of the rules explains, or whose recoveries may end by its cause: by a
+process of its own, for a bounded time. Of one that has ended well, the files are looked at that it was to
+leave.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.model.evidence import Detected, LastLines
+from whesl.runtime.isolator.core.events_and_commands import AttemptExited
+from whesl.runtime.isolator.observe.observer import Observer
+
+if TYPE_CHECKING:
+    from whesl.model.evidence import Cause
+    from whesl.runtime.detect.promised_files import Looking
+    from whesl.runtime.diagnose.attempt_cause import AttemptCause
+
+
+class AttemptEnd:
+    """What is known of an attempt that has ended.
+
+    Args:
+        observer: what has watched it.
+    """
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+        self._event: AttemptExited | None = None
+        self._told: tuple[Detected, ...] = ()
+        self._asked: AttemptCause | None = None
+        self._by_signal: Cause | None = None
+        self._looking: Looking | None = None
+
+    @property
+    def seen(self) -> bool:
+        """Whether an end was taken that the core has not been told of."""
+        return self._event is not None
+
+    def take(self, number: int, code: int, found: list[Detected], *, judged: bool, observed: bool) -> None:
+        """Take an end.
+
+        Args:
+            number: the attempt.
+            code: its status as a shell gives it.
+            found: what its last output means.
+            judged: anything is made of it.
+            observed: rules are only observed, so that none of them is the task's explanation.
+        """
+        observer = self._observer
+        last = observer.last_lines() if code else LastLines()
+        if code and not found and judged:
+            found = observer.lost_lines()
+        self._told = tuple(observer.exited(code, last))
+        self._event = AttemptExited(
+            attempt=number,
+            code=code,
+            signal=code - 128 if 128 < code <= 192 else 0,
+            found=tuple(found),
+            last=last,
+            unseen=observer.unseen(code),
+        )
+        if not code and judged and (observed or not found):
+            self._looking = observer.look_at_promises()
+        explained = not observed and (found or (self._told and not observer.hears_causes))
+        if code and judged and (not explained or observer.weighs_causes):
+            from whesl.runtime.diagnose import attempt_cause  # only for what has failed
+
+            self._by_signal = attempt_cause.of_signal(self._event.signal)
+            if files := attempt_cause.written(observer.output_begins()):
+                self._asked = attempt_cause.AttemptCause(files, time.monotonic())
+
+    def event(self, *, judged: bool) -> AttemptExited | None:
+        """Return what the core is to be told, once.
+
+        None while it is looked into what the attempt died of, or at the files that it was to leave.
+        """
+        asked, event = self._asked, self._event
+        assert event is not None
+        if asked is not None and judged and not asked.over(time.monotonic()):
+            return None
+        looking = self._looking if judged else None
+        if looking is not None and not looking.over():
+            return None
+        looks = looking.looks() if looking is not None else []
+        cause = self._by_signal
+        if asked is not None:
+            asked.drop()
+            cause = asked.cause or cause
+        found = self._observer.diagnosed(cause) if cause is not None and judged else []
+        found += self._observer.promises_broken(looks)
+        unknown = (
+            f"{look.promise.path} could not be looked at: {look.unknown}" for look in looks if look.unknown
+        )
+        self._event = self._asked = self._looking = self._by_signal = None
+        return msgspec.structs.replace(
+            event,
+            found=(*event.found, *found, *self._told),
+            unseen=(*event.unseen, *unknown),
+            cause=cause,
+        )

@@ -1,0 +1,281 @@
+"""Where an attempt's output goes, and what happens when that place cannot take it.
+
+A task's log often stands on the very file system that runs full. Then the line that would say so is lost with
+everything else, and no pattern can match it. So when a failed task's log cannot take any more, what the
+system says of that counts as the log's next line; and the next attempt's output follows the path map.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whesl.files import decode_errors, file_retry
+from whesl.files.untrusted_path import planted
+from whesl.language.detections.base import Source, Stream
+from whesl.model.configuration_changes import Configuration
+from whesl.model.evidence import Detected, Evidence, LastLines
+from whesl.model.pathmap import PathMap
+from whesl.model.printable import visible
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Bytes that a file system with room takes. More than what WHESL itself holds back and gives free when it is
+# full (1 MiB for Maestro, ``runtime/isolator/task/disk_reserve.py`` for each task): that may have been done
+# since lines were lost.
+ROOM = 4 << 20
+_WRITTEN = 64 * 1024  # of these really written: quotas of network file systems show at nothing else
+_LAST_LINES = 5
+_LAST_BYTES = 2048
+_TAIL_BYTES = 64 * 1024
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+
+class Outputs(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of an attempt's two streams; both may be the same."""
+
+    stdout: str
+    stderr: str
+
+
+def present(directory: TaskDir, job: Job, number: int) -> Outputs:
+    """Return where an attempt's output goes, as it was chosen when it was started.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        number: the attempt.
+    """
+    chosen = decode_errors.load(_file(directory, number), Outputs)
+    return chosen if chosen is not None else _own(directory, job, number)
+
+
+def choose(directory: TaskDir, job: Job, number: int, paths: PathMap) -> Outputs:
+    """Choose where a new attempt's output goes: the caller's own files, unless those cannot take it.
+
+    Args:
+        directory, job, number: as ``present``.
+        paths: where what was below a full root is now.
+    """
+    own = _own(directory, job, number)
+    chosen = Outputs(stdout=_place(own.stdout, paths), stderr=_place(own.stderr, paths))
+    if chosen != own:
+        file_retry.replace(_file(directory, number), msgspec.json.encode(chosen))
+    return chosen
+
+
+def sources(directory: TaskDir, job: Job, number: int, configuration: Configuration) -> dict[Source, str]:
+    """Return the files in which an attempt's words are looked for.
+
+    Args:
+        directory, job, number: as ``present``.
+        configuration: the attempt's.
+    """
+    outputs = present(directory, job, number)
+    found = {Source(stream=Stream.STDOUT): outputs.stdout, Source(stream=Stream.STDERR): outputs.stderr}
+    for source in _files(job):
+        found[source] = named(job, configuration, source.path or "")
+    return found
+
+
+def named(job: Job, configuration: Configuration, path: str) -> str:
+    """Return where a file is that the rules name; a relative path is in the attempt's working directory.
+
+    Args:
+        job: the task.
+        configuration: the attempt's.
+        path: as the rules have it.
+    """
+    paths = configuration.path_map
+    return paths.path(str(Path(paths.path(configuration.workdir or job.workdir)) / path))
+
+
+def _files(job: Job) -> set[Source]:
+    return {
+        reads.source
+        for exception in job.setup.exceptions()
+        for detection in exception.detections
+        if (reads := detection.reads()) is not None and reads.source.stream is Stream.FILE
+    }
+
+
+def _own(directory: TaskDir, job: Job, number: int) -> Outputs:
+    out = str(directory.output(number, job.stdout, "stdout"))
+    err = out if job.joined else str(directory.output(number, job.stderr, "stderr"))
+    return Outputs(stdout=out, stderr=err)
+
+
+def _file(directory: TaskDir, number: int) -> Path:
+    return directory.attempt(number) / "outputs.json"
+
+
+def _place(path: str, paths: PathMap) -> str:
+    moved = paths.path(path)
+    if moved == path or not full(path):
+        return path
+    try:
+        _make_directories(Path(moved).parent)
+        # Made here and now: in a directory open to all it might be somebody else's a moment later.
+        os.close(os.open(moved, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
+    except OSError as error:
+        if error.errno != errno.ELOOP:  # the task's link leads on to where the file is
+            return path
+    return path if planted(moved, os.geteuid(), os.lstat, os.readlink) else moved
+
+
+def _make_directories(directory: Path) -> None:
+    """Make what is missing, none of it to be written by others whatever the umask. Raises OSError."""
+    if not directory.is_dir():
+        _make_directories(directory.parent)
+        directory.mkdir(mode=0o755, exist_ok=True)
+
+
+def full(path: str) -> str:
+    """Return what the system says when a file's file system refuses ``ROOM`` bytes, "" when it does not.
+
+    A file of no name is written beside it; nothing of it is left.
+    """
+    from whesl.runtime.operations.relocation.syscalls import reserve  # only here, as in ``_matches``
+
+    try:
+        descriptor = _nameless(Path(path).parent)
+        try:
+            left = _WRITTEN
+            while left:
+                left -= os.write(descriptor, b"\0" * left)
+            os.fsync(descriptor)
+            reserve(descriptor, ROOM)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        return os.strerror(error.errno or 0) if error.errno in _FULL else ""
+    return ""
+
+
+def _nameless(directory: Path) -> int:
+    with contextlib.suppress(OSError):  # network file systems offer no O_TMPFILE
+        return os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    import tempfile  # rarely needed, and heavy
+
+    descriptor, name = tempfile.mkstemp(prefix=".whesl-", dir=directory)
+    os.unlink(name)  # noqa: PTH108  # mkstemp gives a text
+    return descriptor
+
+
+def last_lines(outputs: Outputs, begun: Mapping[str, int], own: str) -> LastLines:
+    """Return the last lines of an attempt's output, at most five of each stream and of 2 KiB.
+
+    Args:
+        outputs: the attempt's files.
+        begun: how long they were when it was started: what stands before is of others.
+        own: the task's directory; files in it are the attempt's alone.
+    """
+    found = []
+    for lines in _ends(outputs, begun, own, _LAST_BYTES):
+        # Of a line that was printed over and over (a progress bar), the last state counts.
+        shown = (visible(line.rstrip("\r").rpartition("\r")[2].rstrip()) for line in lines)
+        found.append(tuple(line for line in shown if line)[-_LAST_LINES:])
+    return LastLines(stdout=found[0], stderr=found[1] if len(found) > 1 else ())
+
+
+def tail(outputs: Outputs, begun: Mapping[str, int], own: str) -> list[str]:
+    """Return the lines in the last 64 KiB of an attempt's streams, standard output last.
+
+    Args:
+        outputs, begun, own: as ``last_lines``.
+    """
+    return [line for lines in reversed(_ends(outputs, begun, own, _TAIL_BYTES)) for line in lines]
+
+
+def begins(outputs: Outputs, begun: Mapping[str, int], own: str) -> dict[str, int]:
+    """Return the files of an attempt's output, and at which byte it begins in each, where that is known.
+
+    Args:
+        outputs, begun, own: as ``last_lines``.
+    """
+    both = dict.fromkeys((outputs.stdout, outputs.stderr))
+    found = {path: begun.get(path, 0 if path.startswith(f"{own}/") else None) for path in both}
+    return {path: begin for path, begin in found.items() if begin is not None}
+
+
+def _ends(outputs: Outputs, begun: Mapping[str, int], own: str, size: int) -> list[list[str]]:
+    """Return the lines in the last bytes of each of an attempt's files."""
+    known = begins(outputs, begun, own)
+    both = dict.fromkeys((outputs.stdout, outputs.stderr))
+    return [_end(path, known[path], size) if path in known else [] for path in both]
+
+
+def _end(path: str, begin: int, size: int) -> list[str]:
+    from whesl.runtime.detect.followed_file import UnfitError, open_file  # only here, as in ``_matches``
+
+    try:
+        file = open_file(path)
+    except (OSError, UnfitError):
+        return []
+    try:
+        length = file.size()
+        begin = file.own(begin)
+        begin = begin if begin <= length else 0  # emptied meanwhile
+        place = max(begin, length - size)
+        file.begin(place)
+        content = file.read(size)
+    except OSError:
+        return []
+    finally:
+        file_retry.close(file.handle)
+    lines = content.decode("utf-8", "replace").split("\n")
+    if place > begin and len(lines) > 1:
+        del lines[0]  # its beginning is missing
+    return lines
+
+
+def lost_lines(job: Job, outputs: Outputs, now: float, since: float) -> list[Detected]:
+    """Return what the rules say of the reason why a failed task's log could not be written.
+
+    Args:
+        job: the task.
+        outputs: its failed attempt's files.
+        now: seconds since the epoch.
+        since: when it was last seen running, seconds since the epoch.
+    """
+    if job.setup.spec is None:
+        return []
+    said = {path: reason for path in {outputs.stdout, outputs.stderr} if (reason := full(path))}
+    streams = {Stream.STDOUT: outputs.stdout, Stream.STDERR: outputs.stderr}
+    found = []
+    for stream, path in streams.items():
+        if path in said:
+            line = f"{path}: {said[path]}"
+            seen = Evidence(kind="log", time=now, node=job.setup.own_node, line=line, file=path, since=since)
+            found += _matches(job, stream, seen)
+    return list({item.exception: item for item in found}.values())
+
+
+def _matches(job: Job, stream: Stream, seen: Evidence) -> list[Detected]:
+    # Only here: what starts a task's first attempt loads no more than that needs.
+    from whesl.runtime.detect.matcher import compile_patterns
+
+    line = seen.line.encode(errors="replace") + b"\n"
+    found = []
+    for exception in job.setup.exceptions():
+        for detection in exception.detections:
+            reads = detection.one_line()
+            if reads is None or reads.source.stream not in (stream, Stream.OUTPUT):
+                continue
+            matches = compile_patterns(reads.patterns).open(0).feed(line, 0)
+            if matches:
+                evidence = msgspec.structs.replace(
+                    seen,
+                    pattern=reads.patterns[matches[0].pattern].text,
+                    captures=matches[0].captures,
+                    detail="the log itself could not be written: this is the system's word instead",
+                )
+                found.append(Detected(exception=exception.name, evidence=(evidence,)))
+    return found

@@ -1,0 +1,211 @@
+"""What the resource manager tells unasked, and what it is told: node events, exceptions on the job.
+
+Only an allocation that is a ``TellsEvents`` has any. Listening is begun in a thread, since it may take a
+moment, and begun anew when it breaks off; meanwhile the nodes' states are asked for as everywhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+import select
+import time
+from collections.abc import Callable
+
+from whesl.managers.resource.port import Allocation, JobException, NodeEvent, TellsEvents
+from whesl.model.errors import WheslError
+from whesl.model.outcomes import JobRaiseOutcome
+from whesl.runtime.isolator.core.events_and_commands import (
+    Event,
+    JobExceptionRaised,
+    JobExceptionSeen,
+    RaiseJobException,
+)
+from whesl.runtime.isolator.core.task_setup import Setup
+from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+
+LOG = logging.getLogger(__name__)
+LISTEN_AGAIN = 30.0
+MOST_TRIES = 10
+# A descriptor that stays readable although nothing comes of it would keep the event loop from sleeping.
+MOST_EMPTY = 100
+# How long an attempt's failure waits for an exception that explains it, seconds: the launcher ends in the
+# moment in which the exception is raised, before that was heard of here.
+EXPLANATION = 0.3
+# How long the isolator's end waits for what is still to be raised, seconds.
+LAST_RAISES = 2.0
+
+
+class ManagerEvents:
+    """Listens to the resource manager, and raises exceptions on the job.
+
+    Args:
+        allocation: the resource manager's inside face.
+        asker: where it is asked; nothing here waits for that.
+        feed: takes events of the core.
+        hear: takes node events, as the resource manager's word.
+        listen: whether any news matter to this task; listening costs a process.
+    """
+
+    def __init__(
+        self,
+        allocation: Allocation,
+        asker: Worker,
+        feed: Callable[[Event], None],
+        hear: Callable[[NodeEvent], None],
+        *,
+        listen: bool = True,
+    ) -> None:
+        self._giver = allocation if isinstance(allocation, TellsEvents) else None
+        self._asker = asker
+        self._feed = feed
+        self._hear = hear
+        self._descriptor: int | None = None
+        self._readable = select.poll()
+        self._tries = 0
+        self._listen_at: float | None = None
+        self._empty = 0
+        self._raising = 0
+        self._attempt = 0
+        self._explained_by = 0.0
+        if self._giver is not None and listen:
+            self._listen()
+
+    def fileno(self) -> int | None:
+        """Return the descriptor to poll for reading, None while nothing can be heard."""
+        return self._descriptor
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called at the latest, monotonic seconds."""
+        times = [self._listen_at] if self._listen_at is not None else []
+        if now < self._explained_by:
+            times.append(self._explained_by)
+        return min(times, default=None)
+
+    def poll(self, now: float) -> None:
+        """Take in what has been told, and feed events."""
+        if self._listen_at is not None and now >= self._listen_at:
+            self._listen_at = None
+            self._listen()
+        if self._giver is None or self._descriptor is None or not self._readable.poll(0):
+            return
+        try:
+            told = self._giver.events()
+        except WheslError as error:
+            self._break_off(now, str(error))
+            return
+        self._empty = 0 if told else self._empty + 1
+        if self._empty > MOST_EMPTY:
+            self._break_off(now, "nothing comes of its news")
+            return
+        for item in told:
+            if isinstance(item, NodeEvent):
+                self._hear(item)
+            else:
+                self._feed(_seen(item))
+
+    def may_tell_more(self, attempt: int, now: float) -> bool:
+        """Whether an attempt's failure has to wait for an exception that explains it; bounded.
+
+        Args:
+            attempt: the attempt that failed.
+            now: monotonic seconds.
+        """
+        if self._descriptor is None:
+            return False
+        if self._attempt != attempt:
+            self._attempt, self._explained_by = attempt, now + EXPLANATION
+        return now < self._explained_by
+
+    # Listening -----------------------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        self._tries += 1
+        self._empty = 0
+        self._asker.submit(self._begin, self._begun)
+
+    def _begin(self) -> int | str:
+        assert self._giver is not None
+        try:
+            return self._giver.watch()
+        except WheslError as error:
+            return str(error)
+
+    def _begun(self, result: int | str) -> None:
+        if isinstance(result, str):
+            self._later(time.monotonic(), result)
+            return
+        self._descriptor = result
+        self._readable.register(result, select.POLLIN)
+
+    def _break_off(self, now: float, reason: str) -> None:
+        if self._descriptor is not None:
+            self._readable.unregister(self._descriptor)
+            self._descriptor = None
+        self._later(now, reason)
+
+    def _later(self, now: float, reason: str) -> None:
+        if self._tries >= MOST_TRIES:
+            LOG.warning("the resource manager's news are not heard any more: %s; it is asked instead", reason)
+            return
+        LOG.warning("the resource manager's news are not heard: %s; trying again", reason)
+        self._listen_at = now + LISTEN_AGAIN
+
+    # Telling -------------------------------------------------------------------------------------------
+
+    def raise_on_job(self, command: RaiseJobException) -> None:
+        """Raise an exception on the job, in the thread; JobExceptionRaised follows."""
+        giver = self._giver
+
+        def raised(outcome: JobRaiseOutcome, reason: str = "") -> JobExceptionRaised:
+            return JobExceptionRaised(ordinal=command.ordinal, outcome=outcome, reason=reason)
+
+        if giver is None:
+            self._feed(raised(JobRaiseOutcome.NONE, "this resource manager has no exceptions on jobs"))
+            return
+        self._raising += 1
+
+        def call() -> JobExceptionRaised:
+            try:
+                what = (command.exception_type, command.severity, command.note)
+                if giver.raise_exception(*what, once=command.again):
+                    return raised(JobRaiseOutcome.RAISED)
+            except WheslError as error:
+                return raised(JobRaiseOutcome.FAILED, str(error))
+            return raised(JobRaiseOutcome.NONE, "there is no job of the resource manager here")
+
+        def then(event: JobExceptionRaised) -> None:
+            self._raising -= 1
+            self._feed(event)
+
+        self._asker.submit(call, then)
+
+    def finish(self) -> None:
+        """Let what is still to be raised be raised, for a short while at most."""
+        deadline = time.monotonic() + LAST_RAISES
+        waiting = select.poll()
+        waiting.register(self._asker.fileno(), select.POLLIN)
+        while self._raising and (left := deadline - time.monotonic()) > 0:
+            waiting.poll(left * 1000)
+            for call in self._asker.results():
+                call()
+
+
+def matter(setup: Setup) -> bool:
+    """Whether news matter to a task: it has nodes to lose, or a rule that waits for a job exception."""
+    if len(setup.nodes) > 1:
+        return True
+    return any(
+        detection.hears_manager for exception in setup.exceptions() for detection in exception.detections
+    )
+
+
+def _seen(item: JobException) -> JobExceptionSeen:
+    return JobExceptionSeen(
+        job_id=item.job_id,
+        exception_type=item.type,
+        severity=item.severity,
+        note=item.note,
+        time=item.time,
+        nodes=item.nodes,
+        attempt=item.attempt,
+    )

@@ -1,0 +1,366 @@
+"""What the isolator sees of the task: its output, its exits, its nodes and disks, through ``detect``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from whesl.files import decode_errors, file_retry
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.language.detections.base import Source
+from whesl.model.configuration_changes import Configuration
+from whesl.model.errors import WheslError
+from whesl.model.evidence import LastLines
+from whesl.model.recovery_criterion import Reach, last_step
+from whesl.model.states import NodeState
+from whesl.runtime.detect import named_files
+from whesl.runtime.isolator.core.events_and_commands import Event, JobExceptionSeen, LeaseEnded, NodeSeen
+from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
+from whesl.runtime.isolator.observe import attempt_output_destination
+from whesl.runtime.isolator.task import taskdir
+from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.journal import Clock
+
+if TYPE_CHECKING:
+    from whesl.language.detections.disk import Usage
+    from whesl.model.evidence import Cause, Detected
+    from whesl.runtime.detect.promised_files import Look, Looking
+    from whesl.runtime.detect.task_watch import Watch
+
+LOG = logging.getLogger(__name__)
+DISK_EVERY = 5.0
+
+
+class Observer:
+    """The task's detectors over its attempts; without rules it sees nothing.
+
+    Args:
+        directory: the task's.
+        job: the task.
+        worker: where file systems are asked, since a dead one does not answer.
+        clock: the isolator's.
+    """
+
+    def __init__(self, directory: TaskDir, job: Job, worker: Worker, clock: Clock) -> None:
+        self._directory = directory
+        self._job = job
+        self._worker = worker
+        self._clock = clock
+        self._watch: Watch | None = None
+        self._begun: Mapping[str, int] | None = None  # how long the files were when the attempt was started
+        self._configuration = Configuration()  # of the present attempt
+        self._number = 0
+        self._disk_at = 0.0
+        self._measuring = False
+        self._usages: list[Usage] = []
+        self.changed = False
+
+    # The attempt ---------------------------------------------------------------------------------------
+
+    def prepare(self, number: int, configuration: Configuration) -> None:
+        """Begin to watch an attempt, before it starts: what its files hold already is not its own.
+
+        Of the first that is watched only the files' sizes are written down: the detectors take longer to load
+        than the attempt to start (``watch``).
+        """
+        self._number = number
+        self._configuration = configuration
+        sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
+        if self._watch is not None:
+            self._begun = named_files.sizes(sources.values())
+            self._watch.new_attempt(self._clock(), sources)
+            self.save()
+            return
+        self._begun = self._written_sizes(number)
+        if self._begun is None:
+            self._begun = named_files.sizes(sources.values())
+            begun = taskdir.First(sizes=self._begun)
+            file_retry.replace(self._sizes(number), msgspec.json.encode(begun))
+
+    def watch(self, configuration: Configuration, began: float) -> None:
+        """Watch the attempt that was prepared for, now that it runs. Raises WheslError.
+
+        Args:
+            configuration: the attempt's.
+            began: when it began, seconds since the epoch.
+        """
+        if self._job.setup.spec is None or self._watch is not None:
+            return
+        sources = attempt_output_destination.sources(self._directory, self._job, self._number, configuration)
+        self._watch = self._new(sources, self._clock(), began, self._begun)
+        self.save()
+
+    def take_up(self, number: int, configuration: Configuration, began: float) -> None:
+        """Watch an attempt that an earlier isolator started, from where that one had read.
+
+        Args:
+            number: the attempt's.
+            configuration: the attempt's.
+            began: when it began, seconds since the epoch, or before.
+        """
+        self._number = number
+        self._configuration = configuration
+        state = self._saved()
+        self._begun = offsets = self._written_sizes(number)
+        if state is not None and state.get("begun"):
+            self._begun = state["begun"]
+        if self._job.setup.spec is None:
+            return
+        sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
+        if state is None and offsets is None:
+            # Reading all of it again raises at worst what was there before the attempt; reading from the end
+            # would miss what was printed while nobody looked.
+            offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
+        now = self._clock()
+        self._watch = self._new(sources, now, began, offsets)
+        if state is not None:
+            self._watch.restore(state, now)
+
+    def _written_sizes(self, number: int) -> Mapping[str, int] | None:
+        """Return how long the files were when this attempt was started, None when that is not known."""
+        first = self._job.first
+        if first is None or number != 1:
+            first = decode_errors.load(self._sizes(number), taskdir.First)
+        return first.sizes if first is not None else None
+
+    def _sizes(self, number: int) -> Path:
+        return self._directory.attempt(number) / "sizes.json"
+
+    def _new(
+        self, sources: dict[Source, str], now: float, began: float, offsets: Mapping[str, int] | None
+    ) -> Watch:
+        # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
+        from whesl.runtime.detect.task_watch import Watch
+
+        setup = self._job.setup
+        assert setup.spec is not None
+        return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets, began=began)
+
+    # What is seen ----------------------------------------------------------------------------------------
+
+    def fileno(self) -> int | None:
+        """Return the descriptor to poll for reading."""
+        return self._watch.fileno() if self._watch else None
+
+    def next_deadline(self, now: float) -> float | None:
+        """Return when ``poll`` has to be called at the latest, seconds since the epoch."""
+        if self._watch is None:
+            return None
+        times = [self._watch.next_deadline(now)]
+        if self._watch.detectors.disk_paths() and not self._measuring:
+            times.append(self._disk_at)
+        return min((time for time in times if time is not None), default=None)
+
+    def poll(self) -> list[Detected]:
+        """Return what the output so far and the disks mean."""
+        if self._watch is None:
+            return []
+        now = self._clock()
+        self._measure(now)
+        found = self._watch.poll(now)
+        usages, self._usages = self._usages, []
+        for usage in usages:
+            found += self._watch.detectors.disk(usage, now)
+        self.changed = True
+        return found
+
+    def settle(self, exceptions: Set[str]) -> None:
+        """Raise these exceptions no more for what the attempt prints: nothing more is done about them."""
+        if self._watch is not None:
+            self._watch.settle(exceptions)
+
+    def skim(self) -> bool:
+        """Take in output that means nothing; False when ``poll`` has to look."""
+        if self._watch is None or not self._watch.skim(self._clock()):
+            return False
+        self.changed = True
+        return True
+
+    def suspended(self, seconds: float, found: list[Detected], launching: float) -> None:
+        """Take time in which the job was suspended out of all timers, and of those that raised this.
+
+        Args:
+            seconds: for how long it was.
+            found: what the timers raised.
+            launching: seconds that a launcher may need yet to start the program.
+        """
+        if self._watch is not None:
+            exceptions = {item.exception for item in found}
+            self._watch.detectors.suspended(seconds, exceptions, self._clock(), launching)
+
+    def drain(self) -> list[Detected]:
+        """Read on to the end of the output, and return what it means."""
+        return self._watch.drain(self._clock()) if self._watch else []
+
+    @property
+    def drained(self) -> bool:
+        """Whether ``drain`` has come to the end."""
+        return self._watch is None or self._watch.drained
+
+    def exited(self, code: int, last: LastLines) -> list[Detected]:
+        """Return what an exit status means; its evidence names the last line."""
+        watch = self._watch
+        if watch is None:
+            return []
+        return watch.detectors.exited(code, self._clock(), last.clearest, watch.seen_until)
+
+    def diagnosed(self, cause: Cause) -> list[Detected]:
+        """Return what it means what the ended attempt died of."""
+        watch = self._watch
+        return watch.detectors.diagnosed(cause, self._clock(), watch.seen_until) if watch else []
+
+    @property
+    def hears_causes(self) -> bool:
+        """Whether any detection waits for what a failed attempt died of."""
+        return self._watch is not None and self._watch.detectors.hears_causes
+
+    def look_at_promises(self) -> Looking | None:
+        """Begin to look at the files that an attempt that has ended well was to leave; None for none."""
+        promises = self._watch.detectors.promises() if self._watch else ()
+        if not promises:
+            return None
+        from whesl.runtime.detect.promised_files import Looking
+
+        return Looking(
+            promises,
+            lambda path: attempt_output_destination.named(self._job, self._configuration, path),
+        )
+
+    def promises_broken(self, looks: Sequence[Look]) -> list[Detected]:
+        """Return what it means what was seen of promised files."""
+        watch = self._watch
+        found: list[Detected] = []
+        for look in looks if watch else ():
+            if look.wrong:
+                assert watch is not None
+                now, since = self._clock(), watch.seen_until
+                found += watch.detectors.promise_broken(look.promise, look.file, look.wrong, now, since)
+        return found
+
+    def output_begins(self) -> dict[str, int]:
+        """Return the files of the attempt's output, and at which byte it begins in each."""
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        return attempt_output_destination.begins(outputs, self._begun or {}, str(self._directory.path))
+
+    def unseen(self, code: int) -> tuple[str, ...]:
+        """Return what of the rules could not see anything until now; ``code`` is the attempt's status."""
+        return self._watch.unseen(failed=code != 0) if self._watch else ()
+
+    def last_lines(self) -> LastLines:
+        """Return what the ended attempt printed last."""
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        return attempt_output_destination.last_lines(outputs, self._begun or {}, str(self._directory.path))
+
+    def lost_lines(self) -> list[Detected]:
+        """Return what it means that a failed task's log could not be written."""
+        if self._watch is None:
+            return []
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        now, since = self._clock(), self._watch.seen_until
+        return attempt_output_destination.lost_lines(self._job, outputs, now, since)
+
+    def with_detections(self, event: Event) -> Event:
+        """Return the resource manager's word with what detectors make of it; other events as they are."""
+        if self._watch is None:
+            return event
+        now, detectors = self._clock(), self._watch.detectors
+        if isinstance(event, NodeSeen):
+            found = detectors.node(event.node, event.state, event.reason, now)
+            return msgspec.structs.replace(event, found=tuple(found))
+        if isinstance(event, LeaseEnded):
+            found = detectors.node(event.node, NodeState.DOWN, event.reason, now)
+            detectors.node(event.node, NodeState.UP, "", now)  # its agent speaks
+            return msgspec.structs.replace(event, found=tuple(found))
+        if isinstance(event, JobExceptionSeen):
+            kind, nodes = event.exception_type, event.nodes
+            found = detectors.job_exception(kind, event.severity, event.note, nodes, event.job_id, now)
+            return msgspec.structs.replace(event, found=tuple(found))
+        return event
+
+    def reached(self) -> Reach:
+        """Return how much the attempt has printed, and how far its progress and its steps have come."""
+        if self._watch is None:
+            return Reach()
+        outputs = attempt_output_destination.present(self._directory, self._job, self._number)
+        printed = attempt_output_destination.tail(outputs, self._begun or {}, str(self._directory.path))
+        return msgspec.structs.replace(
+            self._watch.detectors.reached(), step=last_step(printed), checkpoint=self._newest_checkpoint()
+        )
+
+    def _newest_checkpoint(self) -> int:
+        """Return the number of the program's newest whole checkpoint, 0 where none is known."""
+        if not self._job.checkpoints:
+            return 0
+        from whesl.checkpoints import manifest  # only for programs under ``--checkpoints``
+
+        try:
+            return manifest.newest(Path(self._configuration.path_map.path(self._job.checkpoints)))
+        except OSError:
+            return 0
+
+    @property
+    def weighs_causes(self) -> bool:
+        """Whether it matters for what is done about a failed attempt what it died of."""
+        return any(exception.without_progress for exception in self._job.setup.exceptions())
+
+    @property
+    def hears_job_exceptions(self) -> bool:
+        """Whether any detection waits for an exception of the resource manager's."""
+        return self._watch is not None and self._watch.detectors.hears_job_exceptions
+
+    def _measure(self, now: float) -> None:
+        assert self._watch is not None
+        paths = self._watch.detectors.disk_paths()
+        if not paths or self._measuring or now < self._disk_at:
+            return
+        self._measuring = True
+
+        from whesl.runtime.detect.disk_usage import read_usage
+
+        def measure() -> list[Usage]:
+            usages = []
+            for path, metric in paths:
+                try:
+                    usages.append(read_usage(path, metric))
+                except WheslError as error:
+                    LOG.debug("%s", error)
+            return usages
+
+        def then(usages: list[Usage]) -> None:
+            self._measuring = False
+            self._disk_at = self._clock() + DISK_EVERY
+            self._usages = usages
+
+        self._worker.submit(measure, then)
+
+    # What survives ---------------------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Write down how far was read, for a restarted isolator."""
+        self.changed = False
+        if self._watch is None:
+            return
+        try:
+            place = self._directory.attempt(self._number)
+            file_retry.make_directory(str(place))
+            state = {**self._watch.snapshot(), "begun": self._begun}
+            # What is not written now is written within a second.
+            file_retry.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
+        except OSError as error:
+            LOG.debug("how far was read could not be written: %s", error)
+
+    def _saved(self) -> dict[str, Any] | None:
+        try:
+            content = file_retry.content(self._directory.attempt(self._number) / "watch.json")
+            return None if content is None else msgspec.json.decode(content, type=dict[str, Any])
+        except UNDECODABLE:
+            return None
+
+    def close(self) -> None:
+        """Let the files go."""
+        if self._watch is not None:
+            self._watch.close()

@@ -1,0 +1,465 @@
+"""The records of the coordinator's journal, one type for each kind.
+
+``task`` is the task's id. The first record of what a message has led to says which message it was.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from whesl.language.spec import RecoveryStep, Spec
+from whesl.model import evidence
+from whesl.model.configuration_changes import Configuration
+from whesl.model.evidence import History, PredictedFailure
+from whesl.model.journal_record import Damage
+from whesl.model.journal_record import Record as Base
+from whesl.model.outcomes import (
+    ControlAction,
+    OrderStatus,
+    Origin,
+    OwnStepOutcome,
+    RecoveryOutcome,
+    RequeueSaid,
+    ToldBy,
+    Verdict,
+)
+from whesl.model.states import TaskState
+from whesl.model.workflow import BadNode
+from whesl.model.workflow import Workflow as TheWorkflow
+from whesl.runtime.journal.records.isolator_records import AnyRecord as IsolatorRecord
+
+
+class Record(Base, frozen=True, kw_only=True):
+    """Base of the coordinator's records.
+
+    ``message``: which one led to it (sender, incarnation, number, floor of what it still repeats).
+    """
+
+    message: tuple[str, str, int, int] | None = msgspec.field(name="from", default=None)
+
+
+class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the coordinator's steps, with captures filled in. ``suspect`` is set for NODE steps."""
+
+    step: RecoveryStep
+    handler: str | None = None
+    suspect: str = ""
+    because: str = ""
+    level: int = 0
+
+    @property
+    def name(self) -> str:
+        """As the specification spells it."""
+        step = self.step
+        return f"{step.entity.value} {step.resource}.{step.operation}"
+
+
+class CoordinatorStarted(Record, frozen=True, kw_only=True, tag="coordinator-started"):
+    """A daemon began to serve."""
+
+    pid: int
+    host: str
+
+
+class CoordinatorStopped(Record, frozen=True, kw_only=True, tag="coordinator-stopped"):
+    """It ended in order."""
+
+
+class Workflow(Record, frozen=True, kw_only=True, tag="workflow"):
+    """A workflow was registered. ``environment``: which cluster its jobs run on."""
+
+    workflow: TheWorkflow
+    spec: Spec
+    rjms: str
+    observe: bool
+    environment: dict[str, str]
+
+
+class Registered(Record, frozen=True, kw_only=True, tag="registered"):
+    """An isolator was admitted: it owns the task from now on. ``fresh``: the task begins anew."""
+
+    task: str
+    alias: str
+    workflow: str
+    step: str
+    instance: str
+    workspace: str
+    rjms: str
+    job_id: str
+    claim: str
+    nodes: tuple[str, ...]
+    peer: str
+    attempt: int
+    state: TaskState
+    fresh: bool
+    declared: tuple[str, ...] = ()
+    cluster: dict[str, str] = msgspec.field(default_factory=dict)
+    run: str = ""
+    requeue: RequeueSaid = RequeueSaid.UNKNOWN
+    kept: bool = False
+
+
+class Refused(Record, frozen=True, kw_only=True, tag="refused"):
+    """A claim on a task was refused."""
+
+    task: str
+    claim: str
+    job_id: str
+    reason: str
+
+
+class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
+    """A claim will never own the task again."""
+
+    task: str
+    claim: str
+    peer: str
+
+
+class Reported(Record, frozen=True, kw_only=True, tag="report"):
+    """An isolator's own record. ``current``: the isolator owned the task then."""
+
+    task: str
+    time: float
+    record: IsolatorRecord
+    current: bool = True
+
+
+class State(Record, frozen=True, kw_only=True, tag="state"):
+    """A heartbeat told of another state. ``said``: when it was sent, by its sender's clock."""
+
+    task: str
+    state: TaskState
+    attempt: int
+    said: float
+
+
+class Clock(Record, frozen=True, kw_only=True, tag="clock"):
+    """How far the clock of a claim's host is behind the coordinator's, s."""
+
+    task: str
+    claim: str
+    behind: float
+
+
+class Unobserved(Record, frozen=True, kw_only=True, tag="unobserved"):
+    """Nothing was heard of a task."""
+
+    task: str
+    reason: str
+
+
+class Quiet(Record, frozen=True, kw_only=True, tag="quiet"):
+    """Since when heartbeats of tasks are missed."""
+
+    tasks: dict[str, float]
+
+
+class Heard(Record, frozen=True, kw_only=True, tag="heard"):
+    """A quiet task was heard again."""
+
+    task: str
+
+
+class Over(Record, frozen=True, kw_only=True, tag="over"):
+    """Since when the scheduler says that a silent task's job has ended; 0: it says so no more."""
+
+    task: str
+    since: float
+
+
+class Counted(Record, frozen=True, kw_only=True, tag="counted"):
+    """An exception was counted with those of the workflow's other tasks. ``raised``: when it was."""
+
+    workflow: str
+    task: str
+    ordinal: int
+    raised: float
+    exception: str
+    became: str
+    detail: str
+    history: History
+
+
+class Requested(Record, frozen=True, kw_only=True, tag="requested"):
+    """A recovery was planned; ``recovery`` is its id."""
+
+    recovery: str
+    task: str
+    ordinal: int
+    raised: evidence.Raised
+    exception: str
+    origin: Origin
+    peer: str
+    reason: str
+    steps: tuple[OwnStep, ...]
+    refused: str
+
+
+class StepBegun(Record, frozen=True, kw_only=True, tag="step-begun"):
+    """A step is about to be carried out."""
+
+    recovery: str
+    task: str
+    ordinal: int
+    index: int
+    step: str
+
+
+class StepDone(Record, frozen=True, kw_only=True, tag="step-done"):
+    """A step was carried out (see ``runtime.coordinator.core.events_and_commands.StepEnded``)."""
+
+    recovery: str
+    task: str
+    ordinal: int
+    index: int
+    step: str
+    note: str
+    outcome: OwnStepOutcome
+    configuration: Configuration | None = None
+    dependents: Configuration | None = None
+    others: dict[str, Configuration] = msgspec.field(default_factory=dict)
+    bases: dict[str, Configuration] = msgspec.field(default_factory=dict)
+    signal: int = 0
+
+
+class StepFailed(Record, frozen=True, kw_only=True, tag="step-failed"):
+    """A step could not be carried out."""
+
+    recovery: str
+    task: str
+    ordinal: int
+    index: int
+    step: str
+    note: str
+
+
+class Granted(Record, frozen=True, kw_only=True, tag="granted"):
+    """The coordinator's part is done, or refused."""
+
+    recovery: str
+    task: str
+    ordinal: int
+    exception: str
+    refused: str
+
+
+class RecoveryDone(Record, frozen=True, kw_only=True, tag="recovery-done"):
+    """An isolator told how a recovery ended. ``raised``: when its exception was."""
+
+    task: str
+    ordinal: int
+    raised: float
+    exception: str
+    outcome: RecoveryOutcome
+    seconds: float
+
+
+class Closed(Record, frozen=True, kw_only=True, tag="closed"):
+    """Nobody waits for a recovery any more."""
+
+    recovery: str
+    task: str
+    outcome: str
+    reason: str = ""
+
+
+class NotTold(Record, frozen=True, kw_only=True, tag="not-told"):
+    """A running task does not hear that one was restarted with which it is coupled (``other``), and why."""
+
+    task: str
+    other: str
+    exception: str
+    reason: str
+
+
+class CoupledFailed(Record, frozen=True, kw_only=True, tag="coupled-failed"):
+    """A task with which a running one is coupled (``other``) has failed for good. Its file tells it."""
+
+    task: str
+    other: str
+
+
+class Configured(Record, frozen=True, kw_only=True, tag="configured"):
+    """Configurations of tasks changed. ``tasks``: which of ``configurations`` each one has."""
+
+    tasks: dict[str, int]
+    configurations: tuple[Configuration, ...]
+    because: str
+    signal: int
+
+
+class Decided(Record, frozen=True, kw_only=True, tag="decided"):
+    """What becomes of an escalated task."""
+
+    recovery: str
+    task: str
+    ordinal: int
+    action: Verdict
+    reason: str
+
+
+class RequeueDecided(Record, frozen=True, kw_only=True, tag="requeue-decided"):
+    """A job is to run again. ``token`` names the order, ``recovery`` what it is for, if anything."""
+
+    token: str
+    task: str
+    rjms: str
+    job_id: str
+    claim: str
+    recovery: str
+    because: str
+
+
+class RequeueBegun(Record, frozen=True, kw_only=True, tag="requeue-begun"):
+    """The scheduler is asked; the job was restarted so often before."""
+
+    token: str
+    task: str
+    restarts: int
+
+
+class RequeueDone(Record, frozen=True, kw_only=True, tag="requeue-done"):
+    """The scheduler took the order, or refused it."""
+
+    token: str
+    task: str
+    outcome: OrderStatus
+    reason: str
+
+
+class RequeueStarted(Record, frozen=True, kw_only=True, tag="requeue-started"):
+    """The job runs again, with its script on ``host``; ``restarts``: how often it was restarted by then."""
+
+    token: str
+    task: str
+    host: str
+    restarts: int
+
+
+class JobCancel(Record, frozen=True, kw_only=True, tag="job-cancel"):
+    """A job is to be ended."""
+
+    task: str
+    job_id: str
+
+
+class JobCancelled(Record, frozen=True, kw_only=True, tag="job-cancelled"):
+    """It was, or will never be by the coordinator."""
+
+    task: str
+    job_id: str
+    reason: str
+
+
+class BadNodeSeen(Record, frozen=True, kw_only=True, tag="bad-node"):
+    """A node was added to the memory of bad nodes. ``task``: the one that told of it."""
+
+    bad_node: BadNode
+    task: str = ""
+
+
+class NodeForgotten(Record, frozen=True, kw_only=True, tag="node-forgotten"):
+    """A person took it out."""
+
+    node: str
+
+
+class Control(Record, frozen=True, kw_only=True, tag="control"):
+    """What a person asks of a task; of an exception raised from outside, which one, where and why.
+
+    ``prediction``: by this host's clock.
+    """
+
+    id: str
+    task: str
+    action: ControlAction
+    exception: str = ""
+    node: str = ""
+    evidence: str = ""
+    prediction: PredictedFailure | None = None
+
+
+class ControlDone(Record, frozen=True, kw_only=True, tag="control-done"):
+    """Its isolator has taken it."""
+
+    id: str
+    task: str
+
+
+class Command(Record, frozen=True, kw_only=True, tag="command"):
+    """A person's command was answered; ``error`` "" for done."""
+
+    id: str
+    action: str
+    target: str
+    error: str
+    body: str = ""
+
+
+class Parted(Record, frozen=True, kw_only=True, tag="parted"):
+    """An isolator left, and its job is to run again, or may be: how it said that it ended.
+
+    ``again``: its scheduler runs the job again, which was not ordered here.
+    """
+
+    task: str
+    state: TaskState
+    exit_code: int
+    reason: str = ""
+    again: bool = False
+
+
+class Finished(Record, frozen=True, kw_only=True, tag="finished"):
+    """How a task ended. ``exit_code`` -1: not known, or nothing was started."""
+
+    task: str
+    state: TaskState
+    exit_code: int
+    attempts: int
+    reason: str
+    told_by: ToldBy
+    peer: str = ""
+
+
+AnyRecord = (
+    CoordinatorStarted
+    | CoordinatorStopped
+    | Workflow
+    | Registered
+    | Refused
+    | Fenced
+    | Reported
+    | State
+    | Clock
+    | Unobserved
+    | Quiet
+    | Heard
+    | Over
+    | Counted
+    | Requested
+    | StepBegun
+    | StepDone
+    | StepFailed
+    | Granted
+    | RecoveryDone
+    | Closed
+    | Configured
+    | NotTold
+    | CoupledFailed
+    | Decided
+    | RequeueDecided
+    | RequeueBegun
+    | RequeueDone
+    | RequeueStarted
+    | JobCancel
+    | JobCancelled
+    | BadNodeSeen
+    | NodeForgotten
+    | Control
+    | ControlDone
+    | Command
+    | Parted
+    | Finished
+    | Damage
+)

@@ -1,0 +1,489 @@
+"""The records of a task's journal, one type for each kind; the isolator reports all of them.
+
+In the order of a recovery: Raised, Decided, Requested, EvidenceTaken, Fenced, WaitsForGrant, Granted,
+StepBegun, StepDone, Relaunched, Attempt, Launched, Confirmed, Recovered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whesl.model import evidence
+from whesl.model.allocation_nodes import NodeSet
+from whesl.model.configuration_changes import Configuration
+from whesl.model.evidence import Cause, Detected, Evidence, History, LastLines, PredictedFailure
+from whesl.model.journal_record import Damage
+from whesl.model.journal_record import Record as Base
+from whesl.model.outcomes import Action, ControlAction, JobRaiseOutcome, StepOutcome
+from whesl.model.pathmap import PathMap
+from whesl.model.states import NodeState, TaskState
+from whesl.model.workflow import BadNode
+from whesl.runtime.journal.records.plan_step import PlanStep
+
+
+class Record(Base, frozen=True, kw_only=True):
+    """Base of the isolator's records."""
+
+
+class Begun(Record, frozen=True, kw_only=True, tag="begun"):
+    """A new claim: another start of the job's script, with a new allocation and no processes."""
+
+    claim: str
+    rjms: str
+    job_id: str
+    observe: bool
+
+
+class IsolatorResumed(Record, frozen=True, kw_only=True, tag="resumed-isolator"):
+    """Another isolator goes on under the same claim."""
+
+    phase: str
+    attempt: int
+
+
+class Nodes(Record, frozen=True, kw_only=True, tag="nodes"):
+    """The nodes in use, and the spares. ``replaced``: dead ones, whose places spares have taken."""
+
+    nodes: NodeSet
+    avoided: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+
+
+class Attempt(Record, frozen=True, kw_only=True, tag="attempt"):
+    """An attempt is about to be started."""
+
+    attempt: int
+    token: str
+    nodes: tuple[str, ...]
+    configuration_version: int
+
+
+class Launched(Record, frozen=True, kw_only=True, tag="launched"):
+    """An attempt's runner lives. ``started``: its start in clock ticks since boot.
+
+    ``began``: when that was, where it was before the record: seconds since the epoch, else 0. ``outdated``:
+    variables and arguments that still name a node which was replaced.
+    """
+
+    attempt: int
+    pid: int
+    started: int
+    began: float = 0.0
+    outdated: tuple[str, ...] = ()
+
+    def start(self, time: float) -> float:
+        """Return when the attempt began, seconds since the epoch; ``time`` is the record's."""
+        return min(self.began, time) or time
+
+    def warning(self) -> str:
+        """Return what a person is told of the names that are out of date, "" without any."""
+        if not self.outdated:
+            return ""
+        return (
+            f"a node was replaced, and the task is still told its name: {', '.join(self.outdated)}; what the "
+            "task's own script sets from WHESL_NODELIST or SLURM_JOB_NODELIST is right after each restart"
+        )
+
+
+class Exited(Record, frozen=True, kw_only=True, tag="exited"):
+    """The task's command ended. ``code``: as a shell gives it; ``last``: what a failed one printed last.
+
+    ``unseen``: what of the rules could not see anything, in no attempt so far. ``cause``: what a failed one
+    died of, where its output was asked.
+    """
+
+    attempt: int
+    code: int
+    signal: int
+    last: LastLines | None = None
+    unseen: tuple[str, ...] = ()
+    cause: Cause | None = None
+
+
+class Raised(Record, frozen=True, kw_only=True, tag="raised"):
+    """An exception was raised. ``queued``: the name of the waiting detection that it comes from.
+
+    ``goes_on``: the attempt does, while its program is asked for a checkpoint.
+    """
+
+    raised: evidence.Raised
+    queued: str | None = None
+    history: History | None = None
+    goes_on: bool = False
+
+
+class CheckpointAsked(Record, frozen=True, kw_only=True, tag="checkpoint-asked"):
+    """The running program is asked for a checkpoint because of an exception. ``until``: bounds the wait.
+
+    ``counted``: it is all that is done about the exception, and counts for its limit.
+    """
+
+    ordinal: int
+    until: float
+    arguments: dict[str, Any]
+    counted: bool = False
+
+
+class CheckpointEnded(Record, frozen=True, kw_only=True, tag="checkpoint-ended"):
+    """A checkpoint is whole, or not (``why``). ``stays``: why nothing else was done about the exception."""
+
+    ordinal: int
+    checkpoint: str
+    seconds: float
+    why: str = ""
+    stays: str = ""
+
+
+class Decided(Record, frozen=True, kw_only=True, tag="decided"):
+    """What is done about an exception. ``request``: the coordinator has to act first."""
+
+    exception: str
+    ordinal: int
+    action: Action
+    reason: str
+    level: str
+    steps: tuple[PlanStep, ...]
+    backoff: float
+    request: bool
+
+
+class Observed(Record, frozen=True, kw_only=True, tag="observed"):
+    """What would have been done about an exception: nothing was touched."""
+
+    exception: str
+    ordinal: int
+    action: Action
+    reason: str
+    steps: tuple[PlanStep, ...]
+
+
+class Otherwise(Record, frozen=True, kw_only=True, tag="otherwise"):
+    """A recovery cannot be done. ``became``: the exception that the coordinator's count made of it."""
+
+    ordinal: int
+    action: Action
+    reason: str
+    became: str = ""
+
+
+class Dropped(Record, frozen=True, kw_only=True, tag="dropped"):
+    """A detection that is a consequence of exception ``of``; ``times``: so many of them, read at once."""
+
+    exception: str
+    of: int
+    evidence: tuple[Evidence, ...]
+    history: History | None = None
+    times: int = 1
+
+
+class Requested(Record, frozen=True, kw_only=True, tag="requested"):
+    """The coordinator was asked to do its part."""
+
+    ordinal: int
+
+
+class EvidenceTaken(Record, frozen=True, kw_only=True, tag="evidence"):
+    """Stacks of a hung attempt. ``steps``: the plan, made anew for what was seen."""
+
+    attempt: int
+    detail: str
+    stuck: tuple[Evidence, ...]
+    steps: tuple[PlanStep, ...] | None
+
+
+class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
+    """No process of the attempt is left (see ``runtime.isolator.core.events_and_commands.KillConfirmed``)."""
+
+    attempt: int
+    seconds: float
+    killed: int = 0
+    open_files: tuple[bytes, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    unasked: tuple[str, ...] = ()
+    lingering: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    steps: tuple[PlanStep, ...] | None = None
+
+
+class Unfenced(Record, frozen=True, kw_only=True, tag="unfenced"):
+    """Something of the attempt lives on."""
+
+    attempt: int
+    reason: str
+
+
+class WaitsForGrant(Record, frozen=True, kw_only=True, tag="waiting"):
+    """The attempt is over, and the coordinator's part is not."""
+
+    ordinal: int
+
+
+class Granted(Record, frozen=True, kw_only=True, tag="granted"):
+    """The coordinator did its part. ``raised`` and ``steps``: of the exception that it made of this one."""
+
+    ordinal: int
+    configuration: Configuration
+    coordinator_version: int
+    raised: evidence.Raised | None = None
+    steps: tuple[PlanStep, ...] = ()
+
+
+class StepBegun(Record, frozen=True, kw_only=True, tag="step-begun"):
+    """A step is about to be carried out."""
+
+    ordinal: int
+    index: int
+
+
+class StepDone(Record, frozen=True, kw_only=True, tag="step-done"):
+    """A step was carried out. ``ran``: the path map of what it did with the failed attempt's files."""
+
+    ordinal: int
+    index: int
+    outcome: StepOutcome
+    configuration: Configuration | None = None
+    ran: PathMap | None = None
+    dependents: Configuration | None = None
+    nodes: NodeSet | None = None
+    bad_nodes: tuple[BadNode, ...] = ()
+    signal: int = 0
+    reason: str = ""
+    note: str = ""
+
+
+class StepFailed(Record, frozen=True, kw_only=True, tag="step-failed"):
+    """A step could not be carried out."""
+
+    ordinal: int
+    index: int
+    note: str
+
+
+class Relaunched(Record, frozen=True, kw_only=True, tag="relaunched"):
+    """All steps are done: the next attempt may start at ``not_before`` (seconds since the epoch)."""
+
+    ordinal: int
+    attempt: int
+    not_before: float
+
+
+class Confirmed(Record, frozen=True, kw_only=True, tag="confirmed"):
+    """The restarted program runs, ``seconds`` after the exception."""
+
+    ordinals: tuple[int, ...]
+    attempt: int
+    seconds: float
+    node: str
+
+
+class Recovered(Record, frozen=True, kw_only=True, tag="recovered"):
+    """The restarted program went on past what had failed (``whesl.model.recovery_criterion``)."""
+
+    ordinals: tuple[int, ...]
+    exceptions: tuple[str, ...]
+    attempt: int
+    because: str
+
+
+class StartRefused(Record, frozen=True, kw_only=True, tag="refused"):
+    """The resource manager did not take a restart; ``since``: the first refusal of a row."""
+
+    attempt: int
+    reason: str
+    since: float
+    not_before: float
+
+
+class Queued(Record, frozen=True, kw_only=True, tag="queued"):
+    """A detection about a node waits for the recovery under way."""
+
+    found: Detected
+    node: str
+
+
+class Agent(Record, frozen=True, kw_only=True, tag="agent"):
+    """A node's agent was heard."""
+
+    node: str
+
+
+RESOURCE_MANAGER = "rjms"  # a source of Node
+
+
+class Node(Record, frozen=True, kw_only=True, tag="node"):
+    """A node's state changed. ``source``: agent, rjms."""
+
+    node: str
+    state: NodeState
+    reason: str
+    source: str
+
+
+class LeaseEnded(Record, frozen=True, kw_only=True, tag="lease-ended"):
+    """A node's agent has killed processes of the task: its lease was over."""
+
+    node: str
+    attempt: int
+    reason: str
+
+
+class TimeStopped(Record, frozen=True, kw_only=True, tag="stopped"):
+    """The isolator did not run for so many seconds, which no limit counts."""
+
+    seconds: float
+
+
+class JobException(Record, frozen=True, kw_only=True, tag="job-exception"):
+    """The resource manager raised an exception on the job or on a step of it."""
+
+    job_id: str
+    exception_type: str
+    severity: int
+    note: str
+    nodes: tuple[str, ...]
+
+
+class JobRaise(Record, frozen=True, kw_only=True, tag="job-raise"):
+    """An exception is to be raised on the job."""
+
+    ordinal: int
+    exception_type: str
+    severity: int
+    note: str
+
+
+class JobRaised(Record, frozen=True, kw_only=True, tag="job-raised"):
+    """What came of it."""
+
+    ordinal: int
+    outcome: JobRaiseOutcome
+    reason: str
+
+
+class Reconfigured(Record, frozen=True, kw_only=True, tag="reconfigured"):
+    """The coordinator changed the task's configuration, or told of bad nodes."""
+
+    configuration: Configuration
+    coordinator_version: int
+    bad_nodes: tuple[BadNode, ...] = ()
+    signal: int = 0
+
+
+class Control(Record, frozen=True, kw_only=True, tag="control"):
+    """A person's request was taken; of an exception raised from outside, or a prediction, which one."""
+
+    id: str
+    action: ControlAction
+    exception: str = ""
+    node: str = ""
+    prediction: PredictedFailure | None = None
+
+
+class Signal(Record, frozen=True, kw_only=True, tag="signal"):
+    """The isolator was sent a signal, by its name."""
+
+    signal: str
+
+
+class Paused(Record, frozen=True, kw_only=True, tag="paused"):
+    """The task waits for a person. ``ordinal`` 0: for no exception."""
+
+    ordinal: int
+    reason: str
+
+
+class Resumed(Record, frozen=True, kw_only=True, tag="resumed"):
+    """A person has it go on. ``by``: the request's id; ``request``: the coordinator has to act first."""
+
+    by: str
+    request: bool
+
+
+class RestartedForAnother(Record, frozen=True, kw_only=True, tag="restarted-for-another"):
+    """An attempt is to be ended and started again, since a task that it is coupled with was."""
+
+    attempt: int
+
+
+class Escalated(Record, frozen=True, kw_only=True, tag="escalated"):
+    """The decision was given up to the coordinator."""
+
+    ordinal: int
+    reason: str
+
+
+class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
+    """The task is being ended. ``state``: as what it ends then.
+
+    ``patient``: by its program alone, however long that takes.
+    """
+
+    code: int
+    reason: str
+    state: TaskState = TaskState.CANCELLED
+    patient: bool = False
+
+
+class Finished(Record, frozen=True, kw_only=True, tag="finished"):
+    """How it all ended. ``with_job``, ``terminated``: as in ``messages.Finished``."""
+
+    code: int
+    state: TaskState
+    reason: str = ""
+    with_job: bool = False
+    terminated: bool = False
+
+
+class JournalTroubled(Record, frozen=True, kw_only=True, tag="journal"):
+    """What is wrong with the task's journal, "" for nothing any more. Reported, and never written."""
+
+    trouble: str
+
+
+AnyRecord = (
+    Begun
+    | IsolatorResumed
+    | Nodes
+    | Attempt
+    | Launched
+    | Exited
+    | Raised
+    | CheckpointAsked
+    | CheckpointEnded
+    | Decided
+    | Observed
+    | Otherwise
+    | Dropped
+    | Requested
+    | EvidenceTaken
+    | Fenced
+    | Unfenced
+    | WaitsForGrant
+    | Granted
+    | StepBegun
+    | StepDone
+    | StepFailed
+    | Relaunched
+    | Confirmed
+    | Recovered
+    | StartRefused
+    | Queued
+    | Agent
+    | Node
+    | LeaseEnded
+    | TimeStopped
+    | JobException
+    | JobRaise
+    | JobRaised
+    | Reconfigured
+    | Control
+    | Signal
+    | Paused
+    | Resumed
+    | RestartedForAnother
+    | Escalated
+    | Stopping
+    | Finished
+    | JournalTroubled
+    | Damage
+)

@@ -1,0 +1,398 @@
+"""The agent on a node: heartbeats, fencing, stacks. ``python -m whesl.runtime.node_agent.agent LINKFILE``.
+
+It holds a lease (``lease``), which the responder on the isolator's node extends. When nobody there answers,
+the agent kills the task's processes on its node itself: that is how a node is fenced that is cut off. It
+tells the isolator so as soon as that can be reached. What it needs for that is in memory from its start: no
+lease depends on a file.
+
+Two processes: one works, the other starts it again should it be killed, for example for want of memory. It
+does not end the attempt then: an agent's misfortune is no failure of the task's. The next worker holds the
+same lease within milliseconds, and no new one. With both killed on a node that lives, nobody holds the lease
+any more; the isolator then starts another agent there (``agent_supervisor.Agents``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
+
+import msgspec
+import zmq
+
+from whesl.files import file_retry
+from whesl.model import attempt_rlimit_mark
+from whesl.model.event_loop_stall import Stoppage
+from whesl.runtime.detect.hung_process_stacks import collect
+from whesl.runtime.node_agent.fencing import attempt_processes, attempt_signals
+from whesl.runtime.node_agent.lease import KernelWitness, Lease, lead
+from whesl.runtime.node_agent.memory_locking import stay_resident
+from whesl.runtime.node_agent.messages import (
+    TO_AGENT,
+    Beat,
+    BeatAnswer,
+    BeatRefused,
+    FindProgram,
+    FromAgent,
+    Kill,
+    Killed,
+    LeaseEnded,
+    LeaseEndNoted,
+    Leave,
+    LinkFile,
+    ProgramFound,
+    ReadStacks,
+    SignalProcesses,
+    Stacks,
+    ToAgent,
+)
+from whesl.runtime.node_agent.mutual_restart_pair import Pair
+from whesl.runtime.wire.agent_link import LinkClient
+from whesl.runtime.wire.own_addresses import bracketed
+
+# Without any contact for this long, there is nobody left to serve: the allocation is over.
+ORPHANED = 120.0
+# The same for one that its resource manager has lost, after the last answer of the responder, which outlives
+# isolator and keeper for as long.
+ABANDONED = 60.0
+# The isolator's node lives and nobody answers there; a file system may keep one from starting for long.
+UNATTENDED = 1800.0
+STACKS_TIMEOUT = 4.0
+# Between two looks at the isolator's node while an answer is overdue.
+DOUBT = 0.1
+
+
+def reachable(hosts: tuple[str, ...], port: int, timeout: float) -> str:
+    """Return the first address that accepts a connection, the first of all when none does."""
+    for host in hosts:
+        try:
+            socket.create_connection((host, port), timeout).close()
+        except OSError:
+            continue
+        return host
+    return hosts[0]
+
+
+class Endpoint(NamedTuple):
+    """How the isolator's node is reached."""
+
+    host: str
+    witness: KernelWitness
+
+
+def find_endpoint(file: LinkFile) -> Endpoint:
+    """Find out how the isolator's node is reached; that may take seconds once it is not."""
+    host = reachable(file.hosts, file.port, timeout=min(file.limit, 1.0))
+    return Endpoint(host, KernelWitness(host, file.lease_port, file.limit / 6))
+
+
+def node_name() -> str:
+    """Return this node's name as the resource manager calls it."""
+    told = os.environ.get("WHESL_NODE") or os.environ.get("SLURMD_NODENAME")
+    return told or socket.gethostname().split(".")[0]
+
+
+class Agent:
+    """The working half.
+
+    Args:
+        file: what the isolator wrote down.
+        node: this node's name.
+        endpoint: the isolator's, when it is known.
+        pair: this half's; None for an agent of one process.
+    """
+
+    def __init__(
+        self,
+        file: LinkFile,
+        node: str,
+        endpoint: Endpoint | None = None,
+        pair: Pair | None = None,
+    ) -> None:
+        self._file = file
+        self._node = node
+        host, self._witness = endpoint or find_endpoint(file)
+        self._client: LinkClient[ToAgent | FromAgent] = LinkClient(
+            f"tcp://{bracketed(host)}:{file.port}", file.keys, node, TO_AGENT
+        )
+        # A responder that has come back must be asked well before the lease is over.
+        self._leases: LinkClient[ToAgent | FromAgent] = LinkClient(
+            f"tcp://{bracketed(host)}:{file.lease_port}", file.keys, node, TO_AGENT, file.limit / 6
+        )
+        self._pair = pair
+        self._lease = Lease(file.limit, time.monotonic(), pair.kept if pair else None)
+        self._told = int(time.time())  # numbers of ends, also over a restart of this process
+        self._ended = False  # nothing of the task runs here since the lease was refused
+        self._ends: dict[int, LeaseEnded] = {}  # that the isolator does not know of yet
+        self._answers: SimpleQueue[tuple[str, FromAgent | None]] = SimpleQueue()
+        self._under_way: set[str] = set()
+        self._bell, self._ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._pausing = threading.Lock()
+        self._paused: list[attempt_processes.Process] = []
+        self._held = attempt_signals.HeldSignal()
+        self._asked = SignalProcesses(token="", signum=0)  # what was held last
+
+    @property
+    def succeeds(self) -> bool:
+        """Whether another half has held the lease before."""
+        return self._lease.held
+
+    def run(self) -> None:
+        """Serve until told to leave, or until nobody has been there for long."""
+        poller = zmq.Poller()
+        for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
+            poller.register(sock, zmq.POLLIN)
+        stoppage = Stoppage(time.monotonic(), lead(self._file.limit))
+        self._woken(time.monotonic())  # the half before this one may have died while it did not run
+        next_beat = 0.0
+        while True:
+            now = time.monotonic()
+            if stoppage.found(now):
+                self._woken(now)
+            self._lease.runs(now)
+            if any(self._client.changes()):
+                self._client.send(Beat(number=0, held=self._lease.held))
+                for end in self._ends.values():
+                    self._client.send(end)
+            if any(self._leases.changes()) or now >= next_beat:
+                beat = Beat(number=self._lease.beat(now), ended=self._ended, held=self._lease.held)
+                self._leases.send(beat)
+                next_beat = now + self._file.heartbeat
+            held = self._lease.held
+            self._extend(now)
+            if self._lease.held and not held:  # said at once: who cannot be counted on is as good as absent
+                self._client.send(Beat(number=0, held=True))
+                next_beat = now
+            for message in self._client.receive():
+                if isinstance(message, Leave):
+                    self._continue()
+                    return
+                self._handle(message)
+            self._answer()
+            self._held.poll(time.monotonic())
+            if self._is_over():
+                self._continue()
+                return
+            now = time.monotonic()
+            until = max(min(next_beat, self._lease.deadline()), now + 0.01)
+            if self._lease.doubtful(now):
+                until = min(until, now + DOUBT)
+            until = min(until, max(self._held.due or until, now))
+            if self._pair is not None and self._pair.restore_due(now):
+                self._pair.restore(self._lease, self._witness.close)
+            stoppage.waits(until)
+            poller.poll(int((until - time.monotonic()) * 1000) + 1)
+
+    def _woken(self, now: float) -> None:
+        """Wait for an answer after a time in which nothing ran here; meanwhile the task does not run either.
+
+        Its next attempt may have begun.
+        """
+        self._lease.woken(now)
+        if self._lease.late(now) and not self._lease.paused:
+            self._lease.paused = True
+            self._beside("pause", self._pause, self._file.prefix)
+
+    def _pause(self, prefix: str) -> None:
+        with self._pausing:
+            if not self._lease.paused:
+                return
+            mine: set[tuple[int, int]] = set()
+            # What somebody else has stopped stays so; what is begun while others are stopped is stopped, too.
+            while fresh := [
+                process
+                for process in self._processes(prefix)
+                if process.state != "T" and (process.pid, process.started) not in mine
+            ]:
+                for process in fresh:
+                    attempt_processes.send(process.pid, signal.SIGSTOP)
+                mine |= {(process.pid, process.started) for process in fresh}
+                self._paused += fresh
+
+    def _continue(self) -> None:
+        """Let the task's processes go on that were stopped here, by this half or by one before it."""
+        if not self._lease.paused:
+            return
+        with self._pausing:
+            mine = {(process.pid, process.started) for process in self._paused}
+            for process in self._processes(self._file.prefix):
+                # One that was told to stop a moment ago may not look stopped yet.
+                if (process.pid, process.started) in mine or (not mine and process.state == "T"):
+                    attempt_processes.send(process.pid, signal.SIGCONT)
+            self._paused, self._lease.paused = [], False
+
+    def _extend(self, now: float) -> None:
+        """Take in who has answered on the isolator's node."""
+        for message in self._leases.receive():
+            if isinstance(message, BeatAnswer):
+                self._lease.answered(message.number)
+                self._lease.attended, self._ended = now, False
+            elif isinstance(message, BeatRefused) and not self._ended:
+                self._beside("refused", self._end, self._file.prefix)
+        if not self._lease.doubtful(now):
+            self._witness.close()
+        elif now < self._lease.attended + UNATTENDED and (reached := self._witness.look(now)) is not None:
+            self._lease.reached(reached)
+        if not self._lease.late(now):
+            self._continue()
+
+    def _is_over(self) -> bool:
+        """End the task's processes when the lease is over; whether nobody has been there for long."""
+        now = time.monotonic()
+        if self._lease.held and self._lease.ran_out(now):
+            self._beside("lease", self._end, self._file.prefix)
+        # One that the resource manager has lost is ended by nobody else, when its job is over.
+        lease = self._lease
+        last, patience = (lease.attended, ABANDONED) if lease.orphaned else (lease.contact, ORPHANED)
+        return now > last + max(patience, 10 * self._file.limit)
+
+    def _handle(self, message: ToAgent | FromAgent) -> None:
+        if isinstance(message, LeaseEndNoted):
+            self._ends.pop(message.number, None)
+        elif isinstance(message, Kill):
+            kill = message
+            self._beside(f"kill {kill.token} {kill.number}", lambda _: self._killed(kill), kill.token)
+        elif isinstance(message, ReadStacks):
+            self._beside(f"stacks {message.token}", self._stacks, message.token)
+        elif isinstance(message, FindProgram):
+            self._beside(f"find {message.token}", self._program, message.token)
+        elif isinstance(message, SignalProcesses):
+            self._signal(message)
+
+    def _signal(self, message: SignalProcesses) -> None:
+        def send() -> int:
+            return attempt_signals.signal_catching(
+                message.token, None, message.signum, self._spared(), node=self._node
+            )
+
+        if not message.version:
+            send()
+        elif message != self._asked:  # repeated on each new connection
+            self._asked = message
+            self._held.hold(send, time.monotonic())
+
+    def _beside(self, name: str, work: Callable[[str], FromAgent | None], token: str) -> None:
+        """Do slow work in a thread of its own: a node that reads stacks or kills is not a silent one.
+
+        The same request again, while it is under way, is the isolator's impatience.
+        """
+        if name in self._under_way:
+            return
+        self._under_way.add(name)
+
+        def done() -> None:
+            self._answers.put((name, work(token)))
+            with contextlib.suppress(BlockingIOError):  # the bell rings already
+                os.write(self._ring, b"!")
+
+        threading.Thread(target=done, daemon=True).start()
+
+    def _answer(self) -> None:
+        """Send what the threads have found out; only this thread may use the connection."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._bell, 4096)
+        while not self._answers.empty():
+            name, answer = self._answers.get()
+            self._under_way.discard(name)
+            if isinstance(answer, LeaseEnded):
+                self._ended = self._ended or name == "refused"
+                if not answer.count:
+                    continue  # nothing of the task ran here
+                answer = msgspec.structs.replace(answer, number=self._told)
+                self._ends[self._told] = answer
+                self._told += 1
+            if answer is not None:
+                self._client.send(answer)
+
+    def _killed(self, kill: Kill) -> FromAgent:
+        done = self._kill(kill.token, kill.steps)
+        return Killed(
+            token=kill.token,
+            number=kill.number,
+            count=done.count,
+            left=len(done.left),
+            strange=done.strange,
+        )
+
+    def _end(self, prefix: str) -> FromAgent:
+        """End all of the task's processes here, as often as some are left."""
+        silent = time.monotonic() - self._lease.contact
+        attempts = attempts_of(self._processes(prefix), prefix)
+        count = 0
+        while True:
+            done = self._kill(prefix)
+            count += done.count
+            if not done.left:
+                return LeaseEnded(number=0, seconds=silent, count=count, attempts=attempts)
+
+    def _stacks(self, token: str) -> FromAgent:
+        stuck = attempt_processes.stuck(lambda: self._processes(token))
+        pids = [process.pid for process in self._processes(token)]
+        return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT), stuck=stuck)
+
+    def _program(self, token: str) -> FromAgent | None:
+        found = any(process.name not in attempt_processes.NO_RANKS for process in self._processes(token))
+        return ProgramFound(token=token) if found else None
+
+    def _spared(self) -> tuple[int, ...]:
+        return (os.getpid(), os.getppid())
+
+    def _processes(self, token: str) -> list[attempt_processes.Process]:
+        """Return those that can be seen."""
+        with contextlib.suppress(OSError):
+            return attempt_processes.of_attempt(token, spare=self._spared(), node=self._node)
+        return []
+
+    def _kill(self, token: str, steps: tuple[str, ...] = ()) -> attempt_processes.Killing:
+        return attempt_processes.kill_all(
+            token, spare=self._spared(), node=self._node, steps=steps, timeout=self._file.limit
+        )
+
+
+def attempts_of(found: Iterable[attempt_processes.Process], prefix: str) -> tuple[int, ...]:
+    """Return to which attempts processes belong, as far as their marks or environments tell.
+
+    Args:
+        found: the processes.
+        prefix: what the tokens of their task begin with.
+    """
+    numbers = set()
+    wanted = f"\0{attempt_processes.TOKEN_VARIABLE}={prefix}".encode()
+    for process in found:
+        if attempt_rlimit_mark.carries(process.mark, prefix):
+            numbers.add(attempt_rlimit_mark.number_of(process.mark))
+            continue
+        environment = b"\0" + (attempt_processes.environment_of(process.pid) or b"")
+        number = environment.partition(wanted)[2].partition(b"\0")[0]
+        if number.isdigit():
+            numbers.add(int(number))
+    return tuple(sorted(numbers))
+
+
+def main() -> int:
+    """Run the agent; the parent process only starts the worker again when it was killed."""
+    # The time limit's TERM is for the task; the agent is needed until the very end.
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        signal.signal(signum, signal.SIG_IGN)
+    file = msgspec.json.decode(file_retry.retried(Path(sys.argv[1]).read_bytes), type=LinkFile)
+    endpoint = find_endpoint(file)
+
+    def work(pair: Pair) -> None:
+        agent = Agent(file, node_name(), endpoint, pair)
+        if not agent.succeeds:  # the half before this one has brought all into memory, and time is short
+            stay_resident()
+        agent.run()
+
+    return Pair(file.limit, work).stand_by()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

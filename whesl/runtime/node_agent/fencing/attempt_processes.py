@@ -1,0 +1,498 @@
+"""An attempt's processes on this machine: found by token, session and descent; signalled; killed.
+
+Read from ``/proc`` (proc(5)) in one pass, because fencing repeats the pass until nothing is left and the
+restarted program waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import msgspec
+
+from whesl.model import attempt_rlimit_mark
+from whesl.runtime.locking import procfs
+from whesl.runtime.node_agent.fencing import slurm_step_processes
+from whesl.runtime.node_agent.fencing.shm_cleanup import Segments
+
+TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
+FENCE_TIMEOUT = 10.0
+EXEC_TIMEOUT = 2.0  # how long a process without environment and command line may still be getting them
+_LOOK_EXEC = 0.0005
+AGENT = "whesl.runtime.node_agent.agent"  # the module that an agent runs, as its command line shows it
+_PF_KTHREAD = 0x200000  # include/linux/sched.h
+_kernel: set[int] = set()  # threads of the kernel's: most of what a node lists, and never anybody's
+_bare: set[int] = set()  # processes that have neither for good
+_LISTINGS = 8  # of /proc in one pass, at most: some node always starts something
+# Between two passes over all processes, seconds, unless all that was seen has ended before.
+_LOOK_FIRST = 0.004
+_LOOK_PATIENT = 0.016
+_LOOK_LONGEST = 0.1
+WAITING_FOR = 0.4
+WAITING_LOOKS = 3
+# proc_pid_stat(5). A debugger's stop (t) is not the node's fault.
+_STUCK = {"T": "stopped", "D": "waiting inside the kernel"}
+# Of the resource manager, above a step's tasks: stopped, it passes on neither their output nor their end.
+_ABOVE_TASKS = frozenset({"slurmstepd", "flux-shell"})
+_JOB = b"\0SLURM_JOB_ID="
+_NODE_NAME = b"\0SLURMD_NODENAME="
+# Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
+_FLUX_TASK = b"\0FLUX_JOB_ID="
+# Slurm's launcher ends by itself when its ranks have been killed. Killed first, it leaves slurmstepd calling
+# it for seconds, and for so long Slurm counts the nodes as busy for the next step.
+_ENDS_BY_ITSELF = frozenset({"srun"})
+LAUNCHERS = frozenset(
+    {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux", "flux-job"}
+)
+# Neither is one of their daemons the program; names as the kernel cuts them.
+NO_RANKS = LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr"}
+
+
+class Process(msgspec.Struct, frozen=True):
+    """One process. ``started`` (clock ticks since boot) tells it from a later one with the same number.
+
+    ``mark``: its soft limit of RLIMIT_RSS, bytes (``attempt_rlimit_mark``). ``thread``: of a process whose
+    first thread has ended, another one, by whose number /proc shows its memory and environment; else 0.
+    """
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    state: str
+    started: int
+    name: str
+    mark: int = attempt_rlimit_mark.UNLIMITED
+    kernel: bool = False  # a thread of the kernel's
+    thread: int = 0
+
+    @property
+    def shown_by(self) -> int:
+        """The number by which /proc shows its memory and environment."""
+        return self.thread or self.pid
+
+
+# Stands for whatever there may be where /proc cannot be read.
+_UNSEEN = Process(pid=0, parent=0, group=0, session=0, state="?", started=0, name="/proc unreadable")
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What was found of an attempt. ``strange``: steps of this job that nothing tells the owner of."""
+
+    found: list[Process]
+    strange: tuple[str, ...] = ()
+
+
+class Killing(msgspec.Struct, frozen=True, kw_only=True):
+    """How many processes were killed, what is left, and whether launchers ended of which nobody was told.
+
+    ``forced``: a launcher that ends by itself had to be killed. ``launchers``: the numbers of those that were
+    there. ``strange``: as in ``Look``, at the end. ``open_files``: what was open for writing.
+    """
+
+    count: int
+    left: list[Process]
+    spared: bool = False
+    forced: bool = False
+    launchers: tuple[int, ...] = ()
+    strange: tuple[str, ...] = ()
+    open_files: tuple[bytes, ...] = ()
+
+
+def read(pid: int) -> Process | None:
+    """Return a process, None when there is none. Raises OSError when that could not be observed."""
+    content = procfs.content(f"/proc/{pid}/stat")
+    if content is None:
+        return None
+    # The name may contain anything, parentheses and spaces included: the last one ends it.
+    before, _, after = content.rpartition(b")")
+    fields = after.split()
+    thread, state = procfs.living_thread(pid, fields)
+    return Process(
+        pid=pid,
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        session=int(fields[3]),
+        state=state,
+        started=int(fields[19]),
+        name=before.partition(b"(")[2].decode(errors="replace"),
+        mark=int(fields[22]),
+        kernel=bool(int(fields[6]) & _PF_KTHREAD),
+        thread=0 if thread == pid else thread,
+    )
+
+
+def command_line(pid: int) -> bytes:
+    """Return a process's command line as the kernel has it, empty when it is gone."""
+    return procfs.content(f"/proc/{pid}/cmdline") or b""
+
+
+def alive(pid: int, started: int) -> bool:
+    """Whether the very process that was started then still runs (a zombie does not), or that is not seen."""
+    try:
+        process = read(pid)
+    except OSError:
+        return True
+    return process is not None and process.started == started and process.state not in "ZX"
+
+
+def everything() -> list[Process]:
+    """Return all processes of this machine that are no zombies, nor threads of the kernel's.
+
+    What was started meanwhile is looked at as well: a process that forked and ended before it was read would
+    be seen neither itself nor by its child.
+    """
+    living = []
+    known: set[int] = set()
+    for _ in range(_LISTINGS):
+        new = {int(name) for name in os.listdir("/proc") if name.isdigit()} - known  # noqa: PTH208  # strings
+        if not new:
+            break
+        known |= new
+        found = (read(pid) for pid in new if pid not in _kernel or not _still_kernel(pid))
+        for process in found:
+            if process is None or process.state in "ZX":
+                continue
+            if process.kernel:
+                _kernel.add(process.pid)
+            else:
+                living.append(process)
+    return living
+
+
+def _still_kernel(pid: int) -> bool:
+    """Whether a number that was a kernel thread's is so still: those have no session, and tasks have one."""
+    with contextlib.suppress(OSError):
+        if os.getsid(pid) == 0:
+            return True
+    _kernel.discard(pid)
+    return False
+
+
+def of_attempt(
+    token: str,
+    session: int | None = None,
+    *,
+    spare: Iterable[int] = (),
+    node: str = "",
+    steps: Collection[str] = (),
+) -> list[Process]:
+    """Return the processes of an attempt on this machine; the arguments are ``look``'s."""
+    return look(token, session, spare=spare, node=node, steps=steps).found
+
+
+def look(
+    token: str,
+    session: int | None = None,
+    *,
+    spare: Iterable[int] = (),
+    node: str = "",
+    steps: Collection[str] = (),
+) -> Look:
+    """Look for the processes of an attempt on this machine.
+
+    Args:
+        token: the attempt's, as it stands in the processes' environment; or the beginning that all tokens of
+            the task share, which ends in a full stop.
+        session: the runner's process number, if it was started here.
+        spare: processes that are never counted in (the caller's own).
+        node: leave out what says of itself that it runs on another node (SLURMD_NODENAME): several
+            nodes may live on one machine.
+        steps: Slurm's steps that are known to be the attempt's.
+
+    A process counts by its mark, by its environment, by the runner's session or one that is led by a process
+    that counts, by being a descendant of one that counts, or by running in the same step of Slurm: a program
+    that clears its environment and makes a session of its own is still found.
+    """
+    end = "" if token.endswith(".") else "\0"
+    wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
+    spared = {os.getpid(), *spare}
+    processes = {process.pid: process for process in everything() if process.pid not in spared}
+    children = slurm_step_processes.children_of(processes.values())
+    job, keepers = slurm_step_processes.own_job(os.environ), _step_daemons(processes.values())
+    if job:
+        for pid in slurm_step_processes.below(slurm_step_processes.of_other_jobs(keepers, job), children):
+            processes.pop(pid, None)
+    chosen = {
+        pid
+        for pid, process in processes.items()
+        if process.session == session or _belongs(process, processes, token, wanted, node, job)
+    }
+    daemons = slurm_step_processes.of_launchers(keepers, slurm_step_processes.own(os.environ))
+    if not chosen and not daemons:
+        return Look([])
+    chosen |= slurm_step_processes.below(chosen, children) & processes.keys()
+    led = {pid for pid in chosen if processes[pid].session == pid}
+    chosen |= {pid for pid, process in processes.items() if process.session in led}
+    if daemons:
+        keeper = {step: pid for pid, step in daemons.items()}
+        for process in processes.values():
+            # What has left its parent is init's child, and its step's still by its cgroup.
+            if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
+                children.setdefault(keeper[step], []).append(process.pid)
+        chosen |= slurm_step_processes.belonging(daemons, chosen, children, steps) & processes.keys()
+    found = [processes[pid] for pid in sorted(chosen)]
+    strange = []
+    for keeper_pid, step in daemons.items() if job else ():
+        rest = (slurm_step_processes.below([keeper_pid], children) & processes.keys()) - chosen
+        if rest and not _accounted(processes[pid] for pid in rest):
+            strange.append(step)
+    return Look(found, tuple(strange))
+
+
+def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
+    """Return what each of Slurm's step daemons keeps, by its number."""
+    return {
+        process.pid: slurm_step_processes.named(command_line(process.pid))
+        for process in processes
+        if process.name == slurm_step_processes.DAEMON
+    }
+
+
+def _step_of(pid: int) -> str:
+    return slurm_step_processes.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
+
+
+def _accounted(processes: Iterable[Process]) -> bool:
+    """Whether one of the processes tells whose they are: another attempt's, or agents."""
+    variable = f"\0{TOKEN_VARIABLE}=".encode()
+    return any(
+        attempt_rlimit_mark.is_mark(process.mark)
+        or f"\0{AGENT}\0".encode() in command_line(process.pid)
+        or variable in b"\0" + (environment_of(process.shown_by) or b"")
+        for process in processes
+    )
+
+
+def environment_of(pid: int) -> bytes | None:
+    """Return the environment that a process was started with; None for another user's, or one that is gone.
+
+    In the midst of execve(2) a process has neither environment nor command line: both appear at once, when
+    the new program's stack is made (fs/binfmt_elf.c, fs/proc/base.c: "spawned far enough"). That is after the
+    descriptors to be closed have been closed, which is what whoever has started the process waits for. It is
+    waited out here: else a look just then would miss it.
+    """
+    content = procfs.content(f"/proc/{pid}/environ")
+    if content != b"" or pid in _bare:
+        return content
+    deadline = time.monotonic() + EXEC_TIMEOUT
+    while not command_line(pid):
+        try:
+            os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
+        except OSError:
+            return content  # a thread of the kernel's, a zombie, or gone
+        if time.monotonic() >= deadline:
+            _bare.add(pid)  # it has none, and is not waited for again
+            return content
+        time.sleep(_LOOK_EXEC)
+    return procfs.content(f"/proc/{pid}/environ")
+
+
+def _belongs(
+    process: Process, processes: Mapping[int, Process], token: str, wanted: bytes, node: str, job: str
+) -> bool:
+    environment = b"\0" + (environment_of(process.shown_by) or b"") + b"\0"
+    # Marks are there for everybody to read; another user's process could never be killed.
+    marked = attempt_rlimit_mark.carries(process.mark, token) and procfs.is_own(process.pid)
+    if not marked and wanted not in environment:
+        return False
+    # A job that the attempt has submitted has inherited both.
+    told = environment.partition(_JOB)[2].partition(b"\0")[0]
+    if job and told and told != job.encode():
+        return False
+    return not node or _runs_on(node, process, processes)
+
+
+def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> bool:
+    """Whether a process runs on a node, as the nearest environment tells that tells it; True for none."""
+    above = process
+    for _ in range(len(processes)):  # numbers are used again: there may be a circle
+        environment = b"\0" + (environment_of(above.shown_by) or b"") + b"\0"
+        if _FLUX_TASK in environment:
+            return True
+        if told := environment.partition(_NODE_NAME)[2].partition(b"\0")[0]:
+            return told == node.encode()
+        if above.parent not in processes:
+            break
+        above = processes[above.parent]
+    return True
+
+
+def stuck(look: Callable[[], list[Process]], *, wait: Callable[[float], None] = time.sleep) -> str:
+    """Say which processes cannot run: stopped by a signal, or waiting inside the kernel all the time.
+
+    A process that reads or writes much waits inside the kernel often; one that never comes back from there
+    (a dead disk, file system or device) is seen so at each of several looks. Takes ``WAITING_FOR`` seconds at
+    most, no time when nothing is stopped or waits.
+
+    Args:
+        look: returns an attempt's processes.
+        wait: sleeps so many seconds.
+
+    Returns one line, empty when all of them can run. What the resource manager has above them counts as well.
+    """
+    suspects = {(process.pid, process.started, process.state): process for process in _with_parents(look())}
+    suspects = {key: process for key, process in suspects.items() if process.state in _STUCK}
+    for _ in range(WAITING_LOOKS - 1):
+        if not suspects:
+            return ""
+        wait(WAITING_FOR / (WAITING_LOOKS - 1))
+        again = {(process.pid, process.started, process.state) for process in _with_parents(look())}
+        suspects = {key: process for key, process in suspects.items() if key in again}
+    told = []
+    for state, words in _STUCK.items():
+        names = [f"{process.name} ({process.pid})" for process in suspects.values() if process.state == state]
+        if names:
+            more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+            told.append(f"{words} (state {state}): {', '.join(names[:4])}{more}")
+    return "; ".join(told)
+
+
+def _with_parents(found: list[Process]) -> list[Process]:
+    parents = {process.parent for process in found} - {process.pid for process in found}
+    above = [process for pid in sorted(parents) if (process := read(pid)) is not None]
+    return found + [process for process in above if process.name in _ABOVE_TASKS]
+
+
+def kill_all(
+    token: str,
+    session: int | None = None,
+    *,
+    spare: Iterable[int] = (),
+    node: str = "",
+    steps: Collection[str] = (),
+    patience: float = 0.0,
+    timeout: float = FENCE_TIMEOUT,
+    launchers_ended: Callable[[], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Killing:
+    """Kill an attempt's processes until a pass over all processes finds none.
+
+    SIGKILL also ends stopped ones. Between two passes a process may fork, so only an empty pass counts. The
+    shared memory that they leave behind is removed.
+
+    Args:
+        token, session, spare, node, steps: as ``look``.
+        patience: seconds for which launchers that end by themselves are let do so.
+        timeout: seconds; a process that waits inside the kernel does not die before it comes back.
+        launchers_ended: called when all launchers that were let end have done so, before the next pass: they
+            may have started something elsewhere, and looking for it need not wait for that pass.
+        clock: monotonic seconds.
+    """
+    began = clock()
+    killed: set[tuple[int, int]] = set()
+    pause = _LOOK_FIRST
+    spared = False  # since ``launchers_ended`` was last called
+    forced = False
+    launchers: set[int] = set()
+    segments = Segments()
+    while True:
+        try:
+            seen = look(token, session, spare=spare, node=node, steps=steps)
+        except OSError:  # nothing was observed, so nothing is known to be gone
+            seen = Look([_UNSEEN])
+        left = seen.found
+        if not left or clock() > began + timeout:
+            with contextlib.suppress(OSError):
+                segments.remove(lambda: [process.shown_by for process in everything()])
+            return Killing(
+                count=len(killed - {(process.pid, process.started) for process in left}),
+                left=left,
+                spared=spared,
+                forced=forced,
+                launchers=tuple(launchers),
+                strange=seen.strange,
+            )
+        patient = clock() < began + patience
+        launchers.update(process.pid for process in left if process.name in _ENDS_BY_ITSELF)
+        if left == [_UNSEEN]:
+            time.sleep(pause)
+            continue
+        segments.note(process.shown_by for process in left)
+        for process in left:
+            if patient and process.name in _ENDS_BY_ITSELF:
+                spared = True
+                # It takes some milliseconds, and a look meanwhile would only take the processor from it.
+                pause = _LOOK_PATIENT
+                continue
+            forced = forced or process.name in _ENDS_BY_ITSELF
+            send(process.pid, signal.SIGKILL)
+            killed.add((process.pid, process.started))
+        ended = until_ended(left, pause)
+        if spared and ended and launchers_ended is not None:
+            launchers_ended()
+            spared = False
+        pause = min(pause * 2, _LOOK_PATIENT if patient else _LOOK_LONGEST)
+
+
+def until_ended(ending: Iterable[Process], limit: float) -> bool:
+    """Wait until processes have ended, zombies included; False when that took too long.
+
+    Args:
+        ending: which.
+        limit: seconds.
+    """
+    deadline = time.monotonic() + limit
+    poller = select.poll()
+    with contextlib.ExitStack() as held:
+        waiting = set()
+        for process in ending:
+            try:
+                descriptor = procfs.pidfd(process.pid)
+            except OSError:  # no descriptor to be had: then by the clock
+                time.sleep(limit)
+                return False
+            if descriptor is None:
+                continue
+            held.callback(os.close, descriptor)
+            poller.register(descriptor, select.POLLIN)
+            waiting.add(descriptor)
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            for descriptor, _ in poller.poll(left * 1000):
+                poller.unregister(descriptor)
+                waiting.discard(descriptor)
+    return not waiting
+
+
+def end(token: str, session: int | None, *, patience: float = 2.0) -> None:
+    """Ask an attempt to end, and wait a little: a launcher then ends its ranks on other nodes.
+
+    Args:
+        token, session: as ``of_attempt``.
+        patience: seconds.
+    """
+    deadline = time.monotonic() + patience
+    with contextlib.suppress(OSError):  # what could not be seen is killed later
+        for process in of_attempt(token, session):
+            send(process.pid, signal.SIGTERM)
+        while time.monotonic() < deadline and any(p.pid != session for p in of_attempt(token, session)):
+            time.sleep(0.02)
+
+
+def end_at_once(token: str, session: int | None, *, limit: float = 2.0) -> None:
+    """Kill an attempt's processes of this machine, as far as that is done in ``limit`` seconds.
+
+    Args:
+        token, session: as ``of_attempt``.
+        limit: seconds.
+    """
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):  # not seen is not gone
+            left = of_attempt(token, session)
+            for process in left:
+                send(process.pid, signal.SIGKILL)
+            if not left:
+                return
+        time.sleep(_LOOK_FIRST)
+
+
+def send(pid: int, signum: int) -> None:
+    """Send a signal; a process that is gone is no error."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signum)

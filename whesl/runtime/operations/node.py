@@ -1,0 +1,192 @@
+"""NODE.REPLACE, REMOVE, ADD: which nodes of the allocation the task uses. Pure.
+
+Carrying a step out twice is harmless: a node that is out already changes nothing. Without a spare a step
+fails, and the exception's ELSE says what is done: ESCALATE alone may run the job again. A batch host that is
+under suspicion but alive leaves the launcher's node set like any other; the script stays where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from whesl.model.allocation_nodes import NodeSet
+from whesl.model.bad_node_expiry import SECONDS, told
+from whesl.model.configuration_changes import Configuration
+from whesl.model.outcomes import StepOutcome
+from whesl.model.workflow import BadNode, Grade
+from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.step_arguments import NodeAdd, NodeRemove, NodeReplace
+from whesl.runtime.operations.suspect_node import grade_of, match_node
+
+SPARES_EXHAUSTED = "spares-exhausted"
+_UNKNOWN = {"restart": StepOutcome.CONTINUE, "fail": StepOutcome.FAIL, "pause": StepOutcome.PAUSE}
+
+
+def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepResult:
+    """Put a spare in the suspect's place."""
+    node = _suspect(step, arguments, context)
+    if not node:
+        return _unknown(step, arguments)
+    if node in context.nodes.lost:
+        return StepResult(note=f"{node} is out of use already")
+    bad = _bad_node(step, arguments, node)
+    if node in context.nodes.spares:
+        return _changed(context, context.nodes.remove(node), bad, f"spare {node} is no longer considered")
+    now = step.raised.time
+    nodes = msgspec.structs.replace(context.nodes, spares=in_order(context, now))
+    try:
+        nodes = nodes.replace(node, avoid=silent(context))
+    except LookupError:
+        busy = dict.fromkeys(context.busy, "used by another task")
+        there = ", ".join(f"{spare} is {busy.get(spare, 'silent')}" for spare in context.nodes.spares)
+        there = there or "there is none"
+        because = step.because or "as specified"
+        return _exhausted(f"{node} is to be replaced ({because}), but no usable spare is left: {there}", bad)
+    took = nodes.swapped[node]
+    stays = "; the script itself stays on it" if node == context.batch_host else ""
+    why = f"{_predicted(context, took)}{_although(context, [took], now)}{stays}"
+    return _changed(context, nodes, bad, f"{node} replaced by {took}{why}")
+
+
+def remove(step: PlanStep, arguments: NodeRemove, context: Context) -> StepResult:
+    """Go on without the suspect, on at least ``min_nodes``."""
+    node = _suspect(step, arguments, context)
+    if not node:
+        return _unknown(step, arguments)
+    if node in context.nodes.lost:
+        return StepResult(note=f"{node} is out of use already")
+    bad = _bad_node(step, arguments, node)
+    if context.heterogeneous:
+        kept = "the components of a heterogeneous job keep their nodes"
+        return _exhausted(f"{node} is to be removed, but {kept}", bad)
+    nodes = context.nodes.remove(node)
+    if len(nodes.active) < max(arguments.min_nodes, 1):
+        left = f"{len(nodes.active)} nodes would be left, fewer than {arguments.min_nodes}"
+        return _exhausted(f"without {node} {left}", bad)
+    return _changed(context, nodes, bad, f"{node} removed, {len(nodes.active)} nodes left in use")
+
+
+def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
+    """Take spares into use, those not known as bad."""
+    now = step.raised.time
+    spares = in_order(context, now)
+    usable = len(spares) - len(silent(context) & set(spares))
+    if usable < arguments.count:
+        return _exhausted(f"{arguments.count} more nodes are wanted, {usable} usable spares are left")
+    nodes = msgspec.structs.replace(context.nodes, spares=spares).add(arguments.count)
+    took = spares[: arguments.count]
+    return StepResult(
+        nodes=nodes,
+        configuration=_configuration(context, nodes),
+        note=f"{', '.join(took)} taken into use{_although(context, took, now)}",
+    )
+
+
+def _exhausted(note: str, *bad: BadNode) -> StepResult:
+    return StepResult(outcome=StepOutcome.FAIL, reason=SPARES_EXHAUSTED, note=note, bad_nodes=bad)
+
+
+def in_order(context: Context, now: float) -> tuple[str, ...]:
+    """Return the spares, the best first: those that are avoided after all others, silent ones last.
+
+    Among equal ones those least likely to fail come first.
+
+    Args:
+        context: the task.
+        now: seconds since the epoch; what the memory of bad nodes has forgotten by then is as good as any.
+    """
+    gone, worse = silent(context), _avoided(context, now)
+    risk = context.predicted
+    return tuple(
+        sorted(context.nodes.spares, key=lambda node: (node in gone, node in worse, risk.get(node, 0.0)))
+    )
+
+
+def silent(context: Context) -> frozenset[str]:
+    """Return the nodes of the allocation that cannot be used at all."""
+    return _named(context, (*context.silent, *context.busy))
+
+
+def _avoided(context: Context, now: float) -> frozenset[str]:
+    bad = {entry.node for entry in context.bad_nodes if entry.expires > now}
+    return _named(context, {*bad, *context.configuration.excluded_nodes})
+
+
+def _named(context: Context, names: Iterable[str]) -> frozenset[str]:
+    wanted = tuple(names)
+    return frozenset(node for node in context.nodes.all if any(match_node(name, [node]) for name in wanted))
+
+
+def _although(context: Context, took: Sequence[str], now: float) -> str:
+    """Return which of the nodes that were taken are avoided, and why; an empty string for none."""
+    said = []
+    for node in took:
+        known = [bad for bad in context.bad_nodes if bad.expires > now and match_node(bad.node, [node])]
+        if known:
+            said.append(told(known[-1], now))
+        elif node in _avoided(context, now):
+            said.append(f"{node} (excluded by an earlier recovery)")
+    return f", as no other spare is left: {', '.join(said)}" if said else ""
+
+
+def _predicted(context: Context, took: str) -> str:
+    """Return how likely a spare fails in the time that is left, beside the others; "" where nobody knows."""
+    if took not in context.predicted:
+        return ""
+    others = [node for node in context.nodes.spares if node != took and node in context.predicted]
+    beside = "".join(f", {node} {context.predicted[node]:.2g}" for node in others[:3])
+    return f" (fails in the time left with probability {context.predicted[took]:.2g}{beside})"
+
+
+def _suspect(step: PlanStep, arguments: NodeReplace, context: Context) -> str:
+    if not arguments.node:
+        return step.suspect
+    node = match_node(arguments.node, context.nodes.all)
+    if not node:
+        raise RecoveryError(
+            f"{step.name}: {arguments.node} is not a node of this allocation "
+            f"({', '.join(context.nodes.all) or 'which has none'})"
+        )
+    return node
+
+
+def _unknown(step: PlanStep, arguments: NodeReplace) -> StepResult:
+    said = step.because or "unknown: the evidence names no node of the allocation"
+    return StepResult(
+        outcome=_UNKNOWN[arguments.unknown],
+        note=f"suspect {said}; as specified: {arguments.unknown}"
+        + (" on the same nodes" if arguments.unknown == "restart" else ""),
+    )
+
+
+def _bad_node(step: PlanStep, arguments: NodeReplace, node: str) -> BadNode:
+    because = step.because if not arguments.node else "named by the specification"
+    grade = grade_of(step.level) if not arguments.node else Grade.BLAMED
+    lasts = SECONDS[grade] if arguments.expires is None else arguments.expires
+    return BadNode(
+        node=node,
+        reason=f"{step.raised.exception}: {because or 'suspected'}",
+        task=step.raised.task,
+        time=step.raised.time,
+        expires=step.raised.time + lasts,
+        grade=grade,
+        chosen=arguments.expires is not None,
+    )
+
+
+def _changed(context: Context, nodes: NodeSet, bad: BadNode, note: str) -> StepResult:
+    return StepResult(
+        nodes=nodes, configuration=_configuration(context, nodes, bad.node), bad_nodes=(bad,), note=note
+    )
+
+
+def _configuration(context: Context, nodes: NodeSet, bad: str = "") -> Configuration:
+    present = context.configuration
+    excluded = present.excluded_nodes
+    if bad and bad not in excluded:
+        excluded = (*excluded, bad)
+    count = len(nodes.active) if len(nodes.active) != len(context.nodes.active) else present.nodes
+    return msgspec.structs.replace(present, version=present.version + 1, excluded_nodes=excluded, nodes=count)

@@ -1,0 +1,298 @@
+"""Copies of files, whole or not at all, and links in the place of what was copied.
+
+The same care as in ``safe_tree``, which opens the directories: nothing is followed, nothing of others
+replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+
+from whesl.model.digest import blake2b
+from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.relocation.mirror_plan import Entry, Kind, part_name
+from whesl.runtime.operations.relocation.safe_tree import Checkpoint, entry_at
+from whesl.runtime.operations.relocation.syscalls import rename_noreplace
+
+# Pauses before a file that was written to while it was copied is copied again, seconds.
+COPY_AGAIN = (0.05, 0.1, 0.2, 0.4, 0.8)
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CHUNK = 1 << 20
+_NO_HARD_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
+
+
+class UnreadableError(Exception):
+    """A file cannot be read, and so not be copied. Never leaves this room."""
+
+
+def copy_file(
+    entry: Entry,
+    source: int,
+    target: int,
+    token: str,
+    checkpoint: Checkpoint,
+    *,
+    over: bytes | None = None,
+    verify: bool = False,
+) -> None:
+    """Copy a regular file with its holes, permissions, times and attributes, whole or not at all.
+
+    A file that was written to meanwhile is copied again: a task's output may arrive after the task has ended,
+    as Flux writes it down in batches.
+
+    Args:
+        entry: the file in ``source``.
+        source: descriptor of its directory.
+        target: descriptor of the directory it is copied into, under the same name.
+        token: the recovery step's, for the unfinished file's name.
+        checkpoint: called between changes.
+        over: replace the name if it is a symbolic link with just this text.
+        verify: read the copy again and compare.
+
+    Raises:
+        FileExistsError: the name is taken by something else.
+        UnreadableError: the original may not be read.
+        RecoveryError: the file changed each time it was copied, or the copy differs.
+        OSError: no room, not readable; nothing is left behind.
+    """
+    for pause in COPY_AGAIN:
+        try:
+            _copy_once(entry, source, target, token, checkpoint, over=over, verify=verify)
+        except _ChangedError:
+            time.sleep(pause)
+        else:
+            return
+    _copy_once(entry, source, target, token, checkpoint, over=over, verify=verify)
+
+
+class _ChangedError(RecoveryError):
+    """A file was written to while it was copied."""
+
+
+def _copy_once(
+    entry: Entry,
+    source: int,
+    target: int,
+    token: str,
+    checkpoint: Checkpoint,
+    *,
+    over: bytes | None,
+    verify: bool,
+) -> None:
+    part = part_name(token, entry.name)
+    try:
+        reader = os.open(entry.name, _READ, dir_fd=source)
+    except PermissionError:
+        raise UnreadableError from None
+    try:
+        before = os.fstat(reader)
+        if not stat.S_ISREG(before.st_mode) or before.st_ino != entry.inode:
+            raise RecoveryError(f"{_shown(entry.name)} was replaced while it was copied")
+        checkpoint("before part")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=target)
+        try:
+            _fill_part(reader, before, part, target, checkpoint, verify=verify)
+            if _version(os.fstat(reader)) != _version(before):
+                raise _ChangedError(f"{_shown(entry.name)} was written to while it was copied")
+            checkpoint("part complete")
+            _publish(part, entry.name, target, over)
+        except BaseException:
+            # Whatever stops it, the half-written file must not stay and fill a disk that is full already.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part, dir_fd=target)
+            raise
+    finally:
+        os.close(reader)
+    checkpoint("published")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(part, dir_fd=target)
+    os.fsync(target)
+    checkpoint("copied")
+
+
+def _fill_part(
+    reader: int, status: os.stat_result, part: bytes, target: int, checkpoint: Checkpoint, *, verify: bool
+) -> None:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    writer = os.open(part, flags, 0o600, dir_fd=target)
+    try:
+        checkpoint("part made")
+        for start, end in _data(reader, status.st_size):
+            _copy_range(reader, writer, start, end)
+            checkpoint("part grows")
+        os.ftruncate(writer, status.st_size)
+        _copy_attributes(reader, writer)
+        mode = stat.S_IMODE(status.st_mode)
+        # Another user's program must not become this user's with its special bits.
+        os.fchmod(writer, mode if status.st_uid == os.geteuid() else mode & 0o777)
+        os.utime(writer, ns=(status.st_atime_ns, status.st_mtime_ns))
+        os.fsync(writer)
+        if verify and _digest(reader, status.st_size) != _digest(writer, status.st_size):
+            raise RecoveryError(f"the copy {_shown(part)} differs from its original")
+    finally:
+        os.close(writer)
+
+
+def _data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the ranges that hold data; all of it where the file system does not tell holes."""
+    position = 0
+    while position < size:
+        try:
+            start = os.lseek(descriptor, position, os.SEEK_DATA)
+            end = os.lseek(descriptor, start, os.SEEK_HOLE)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
+                return
+            if error.errno != errno.EINVAL:
+                raise
+            start, end = position, size
+        yield start, min(end, size)
+        position = end
+
+
+def _copy_range(reader: int, writer: int, start: int, end: int) -> None:
+    while start < end:
+        block = os.pread(reader, min(_CHUNK, end - start), start)
+        if not block:
+            return  # it shrank; the comparison of versions tells
+        written = 0
+        while written < len(block):
+            written += os.pwrite(writer, memoryview(block)[written:], start + written)
+        start += len(block)
+
+
+def _copy_attributes(reader: int, writer: int) -> None:
+    """Copy extended attributes as far as the new file system takes them."""
+    try:
+        names = os.listxattr(reader)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith("security."):
+            continue  # labels are the system's business, and a file's capabilities may not become this user's
+        with contextlib.suppress(OSError):  # the new file system may not take them
+            os.setxattr(writer, name, os.getxattr(reader, name))
+
+
+def _publish(part: bytes, name: bytes, directory: int, over: bytes | None) -> None:
+    """Give a complete file its name; never takes the name from anything but the link ``over``."""
+    if over is not None:
+        present = entry_at(directory, name)
+        if present is not None:
+            if present.kind is not Kind.LINK or present.text != over:
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), _shown(name))
+            os.rename(part, name, src_dir_fd=directory, dst_dir_fd=directory)
+            return
+    try:
+        os.link(part, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        if not rename_noreplace(part, name, directory):
+            raise RecoveryError(
+                "the file system offers neither hard links nor RENAME_NOREPLACE: "
+                f"{_shown(name)} cannot be put there without the danger of replacing a file",
+                hint="use another file system for FILESYSTEM.REPLACE",
+            ) from None
+
+
+def link_copy(
+    first: bytes, first_directory: int, entry: Entry, target: int, token: str, over: bytes | None
+) -> bool:
+    """Give a file that has been copied its second name, as the original has (a hard link).
+
+    Returns False when the file system does not want to; raises FileExistsError when the name is taken.
+    """
+    part = part_name(token, entry.name)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(part, dir_fd=target)
+    try:
+        os.link(first, part, src_dir_fd=first_directory, dst_dir_fd=target, follow_symlinks=False)
+    except OSError:
+        return False
+    try:
+        _publish(part, entry.name, target, over)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=target)
+    return True
+
+
+def same_content(entry: Entry, source: int, target: int) -> bool:
+    """Whether two directories hold regular files of one name, size and content."""
+    readers: list[int] = []
+    try:
+        for directory in (source, target):
+            readers.append(os.open(entry.name, _READ, dir_fd=directory))
+        states = [os.fstat(reader) for reader in readers]
+        if not all(stat.S_ISREG(state.st_mode) and state.st_size == entry.size for state in states):
+            return False
+        return _digest(readers[0], entry.size) == _digest(readers[1], entry.size)
+    finally:
+        for reader in readers:
+            os.close(reader)
+
+
+def replace_by_link(entry: Entry, source: int, text: bytes, token: str, checkpoint: Checkpoint) -> str:
+    """Replace a file that has been copied by a link to its copy; where that has no room, remove it.
+
+    Returns what became of the old name: linked, removed, or kept (it changed, or may not be removed).
+    """
+    present = entry_at(source, entry.name)
+    if present is None or present.kind is not Kind.FILE or _changed(present, entry):
+        return "kept"
+    part = part_name(token, entry.name)
+    checkpoint("before replacing the original")
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=source)
+        os.symlink(text, part, dir_fd=source)
+        checkpoint("link beside the original")
+        os.rename(part, entry.name, src_dir_fd=source, dst_dir_fd=source)
+        checkpoint("original replaced")
+        return "linked"
+    except OSError:
+        # A full file system may refuse even a link; removing the original makes the room.
+        with contextlib.suppress(OSError):
+            os.unlink(part, dir_fd=source)
+    try:
+        os.unlink(entry.name, dir_fd=source)
+    except OSError:
+        return "kept"
+    checkpoint("original removed")
+    try:
+        os.symlink(text, entry.name, dir_fd=source)
+    except OSError:
+        return "removed"
+    checkpoint("link made after removal")
+    return "linked"
+
+
+def _changed(present: Entry, entry: Entry) -> bool:
+    return (present.inode, present.size, present.mtime_ns) != (entry.inode, entry.size, entry.mtime_ns)
+
+
+def _digest(descriptor: int, size: int) -> bytes:
+    digest = blake2b()
+    position = 0
+    while position < size:
+        block = os.pread(descriptor, min(_CHUNK, size - position), position)
+        if not block:
+            break
+        digest.update(block)
+        position += len(block)
+    return digest.digest()
+
+
+def _version(status: os.stat_result) -> tuple[int, int, int]:
+    return (status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def _shown(name: bytes) -> str:
+    return name.decode(errors="backslashreplace")

@@ -1,0 +1,84 @@
+"""What a dependent needs before it starts: what it names below an old root, linked into the new one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from whesl.model.pathmap import PathMap
+from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.relocation import mirror_plan
+from whesl.runtime.operations.relocation.mirror_plan import Policy, Rel
+from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
+from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
+from whesl.runtime.operations.step_progress import token
+
+
+def prepare_dependent(
+    path_map: PathMap, named: Sequence[str], task: str, checkpoint: Checkpoint = no_checkpoint
+) -> Report:
+    """Link into the new roots what a task names below old ones; called before it starts.
+
+    Args:
+        path_map: of its configuration.
+        named: as ``named_paths`` gives them, by their old names.
+        task: its id.
+        checkpoint: called between changes.
+
+    Raises:
+        RecoveryError: a new root cannot be used, or an unsafe directory is on the way.
+    """
+    report = Report()
+    wanted: dict[tuple[str, str], list[Rel]] = {}
+    for path in named:
+        rule = max(
+            (
+                rule
+                for rule in path_map.rules
+                if mirror_plan.below(os.fsencode(rule.old), os.fsencode(path)) is not None
+            ),
+            key=lambda rule: len(rule.old),
+            default=None,
+        )
+        rel = mirror_plan.below(os.fsencode(rule.old), os.fsencode(path)) if rule is not None else None
+        if rule is None or rel is None:
+            continue
+        # After A -> B -> C, parts of what is now in C may lie in both A and B.
+        for other in path_map.rules:
+            if other.new == rule.new:
+                wanted.setdefault((other.old, other.new), []).append(rel)
+    try:
+        for old, new in sorted(wanted, key=lambda pair: _last_used(pair[0], wanted[pair]), reverse=True):
+            _link_named(old, new, wanted[old, new], token(f"prepare {task}"), checkpoint, report)
+    except OSError as error:
+        raise RecoveryError(f"what {task} needs could not be linked: {said(error)}") from None
+    return report
+
+
+def _last_used(root: str, rels: Sequence[Rel]) -> float:
+    """When the named paths were last changed there: the newer root has the newer files."""
+    times = [0.0]
+    for rel in rels:
+        try:
+            times.append(os.lstat(b"/".join((os.fsencode(root), *rel))).st_mtime)
+        except OSError:
+            continue  # not there: this root does not matter for it
+    return max(times)
+
+
+def _link_named(
+    old: str, new: str, rels: Sequence[Rel], name: str, checkpoint: Checkpoint, report: Report
+) -> None:
+    if not Path(old).is_dir():
+        report.notes.append(f"{old} cannot be seen: nothing of it was linked")
+        return
+    with Tree(old) as source, make_root(new) as target:
+        works = find_work(source, rels)
+        policy = Policy(
+            old=source.root, new=target.root, copy_unfinished=False, mirrored=roots(works), user=os.geteuid()
+        )
+        carrier = Carrier(source, target, policy, name, checkpoint)
+        carrier.carry(works)
+        report.linked += carrier.report.linked
+        report.notes += carrier.report.notes

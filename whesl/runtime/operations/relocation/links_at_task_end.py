@@ -1,0 +1,184 @@
+"""At a task's end: links at the old places to what was written at the new ones.
+
+For managers that look for a task's outputs where they were declared (Snakemake, Nextflow, Parsl's files) and
+that nobody can tell a path map. Without the links they miss what was written at the new place only, and,
+worse, take for whole what the failed attempt left half-written at the old one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from whesl.model.pathmap import PathMap
+from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.relocation import mirror_plan, target_probe
+from whesl.runtime.operations.relocation.copying import replace_by_link
+from whesl.runtime.operations.relocation.mirror_plan import Action, Decision, Entry, Kind, Policy, Rel
+from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, no_checkpoint
+from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
+from whesl.runtime.operations.step_progress import token
+
+
+class Since(msgspec.Struct, frozen=True):
+    """When a task began and when a recovery first moved it, s since the epoch.
+
+    What is in the new root and older than ``moved`` was carried there: it may be another task's, which may
+    have changed or removed the original since.
+    """
+
+    began: float
+    moved: float
+
+
+def put_up(
+    path_map: PathMap,
+    named: Sequence[str],
+    task: str,
+    since: Since,
+    streams: Iterable[str] = (),
+    checkpoint: Checkpoint = no_checkpoint,
+) -> Report:
+    """Link, at the old places, what a task that has succeeded wrote at the new ones.
+
+    What was written at the new place since the move and is lacking at the old one becomes a link there. A
+    file there is replaced by one only if it was last written between the task's beginning and the move: that
+    is what the failed attempt left of it.
+
+    Args:
+        path_map: of the task's configuration.
+        named: the paths that the task names, as ``named_paths`` gives them, by their old names.
+        task: its id.
+        since: when it began and was moved.
+        streams: files of its output, which the script around it goes on writing to: they stay.
+        checkpoint: called between changes.
+
+    Returns the report: ``linked`` links in all, a note for each file that was kept in spite of a newer one.
+    Raises RecoveryError: a root cannot be used, or an unsafe directory is on the way.
+    """
+    wanted: dict[tuple[str, str], list[Rel]] = {}
+    for path in named:
+        found = {rule: mirror_plan.below(os.fsencode(rule.old), os.fsencode(path)) for rule in path_map.rules}
+        rule = max((r for r in found if found[r] is not None), key=lambda r: len(r.old), default=None)
+        if rule is not None and (rel := found[rule]) is not None:
+            wanted.setdefault((rule.old, rule.new), []).append(rel)
+    report = Report()
+    kept = frozenset(identity for identity in map(_identity, streams) if identity is not None)
+    for (old, new), rels in wanted.items():
+        try:
+            with Tree(old) as target, Tree(new) as source:
+                if source.identity != target.identity:
+                    _put_up(source, target, rels, task, since, kept, checkpoint, report)
+        except OSError as error:
+            raise RecoveryError(f"{old} got no links to {new}: {said(error)}") from None
+    return report
+
+
+def _put_up(
+    source: Tree,
+    target: Tree,
+    rels: Sequence[Rel],
+    task: str,
+    since: Since,
+    kept: frozenset[tuple[int, int]],
+    checkpoint: Checkpoint,
+    report: Report,
+) -> None:
+    name = token(f"output link {task}")
+    works = find_work(source, rels)
+    here = rels[0][:-1]
+    policy = Policy(
+        old=source.root, new=target.root, copy_unfinished=False, mirrored=roots(works), user=os.geteuid()
+    )
+    # Each file system may date files by another clock.
+    new, old = (target_probe.ahead(tree, here, name) for tree in (source, target))
+    meant = _Meant(
+        written=since.moved + new - _MARGIN,
+        # A first attempt runs before its isolator notes the time.
+        left_first=since.began + old - mirror_plan.UNFINISHED_WINDOW,
+        left_last=since.moved + old + _MARGIN,
+        kept=kept,
+    )
+    signs = _Signs(source, target, policy, name, checkpoint, meant)
+    signs.carry(works)
+    report.linked += signs.report.linked
+    report.notes += signs.report.notes
+
+
+# Of what ``target_probe.ahead`` takes for nothing, twice, s.
+_MARGIN = 2 * target_probe.TOLERATED
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+class _Meant(msgspec.Struct, frozen=True, kw_only=True):
+    """Which files: written at the new place since ``written``, left at the old one between the other two.
+
+    Times as the file systems date files, s. ``kept``: device and inode of those that stay in any case.
+    """
+
+    written: float
+    left_first: float
+    left_last: float
+    kept: frozenset[tuple[int, int]]
+
+
+class _Signs(Carrier):
+    """Carries links from the new root to the old one, over what the task itself left there.
+
+    Args:
+        source: the new root.
+        target: the old root.
+        policy: nothing is copied or moved.
+        token: this task's.
+        checkpoint: called between changes.
+        meant: which files.
+    """
+
+    def __init__(
+        self, source: Tree, target: Tree, policy: Policy, token: str, checkpoint: Checkpoint, meant: _Meant
+    ) -> None:
+        super().__init__(source, target, policy, token, checkpoint)
+        self._meant = meant
+
+    def _apply(
+        self, rel: Rel, entry: Entry, present: Entry | None, decision: Decision, source: int, target: int
+    ) -> None:
+        if entry.mtime_ns < self._meant.written * 1e9:
+            return
+        if decision.action in (Action.LINK, Action.RELINK):
+            try:
+                super()._apply(rel, entry, present, decision, source, target)
+            except OSError as error:  # the old disk is full, mostly; the other files may still be replaced
+                self._note(f"{self._target.place((*rel, entry.name))} got no link: {said(error)}")
+        elif present is not None and present.kind is Kind.FILE:
+            if entry.kind is Kind.FILE:
+                text = b"/".join((self._policy.old.rstrip(b"/"), *rel, entry.name))
+                self._replace(rel, entry, present, text, target)
+            # Moved twice, and finished in between: the newest root has a link to the one before.
+            elif entry.text.startswith(b"/") and mirror_plan.below(self._policy.new, entry.text) is None:
+                self._replace(rel, entry, present, entry.text, target)
+
+    def _replace(self, rel: Rel, entry: Entry, present: Entry, text: bytes, directory: int) -> None:
+        if (entry.size, entry.mtime_ns) == (present.size, present.mtime_ns):
+            return  # a copy, as it was carried over
+        if (present.device, present.inode) in self._meant.kept:
+            return
+        place = self._target.place((*rel, entry.name))
+        left = self._meant.left_first * 1e9 <= present.mtime_ns <= self._meant.left_last * 1e9
+        if present.uid != self._policy.user or not left:
+            self._note(f"{place} is kept: it is not what this task's failed attempt left")
+            return
+        how = replace_by_link(present, directory, text, self._token, self._checkpoint)
+        self.report.linked += how == "linked"
+        if how != "linked":
+            self._note(f"{place} was {how}: a newer one is in the new root")

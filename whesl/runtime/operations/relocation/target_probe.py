@@ -1,0 +1,119 @@
+"""What a file system that files are moved to has: room, and the clock by which it dates files.
+
+Room is asked for and then tried, since quotas do not show. Which files a failed attempt left half-written is
+seen by when they were last written: local and parallel file systems date files by the client's clock, NFS by
+the server's, and those may differ by minutes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+
+from whesl.runtime.operations.plan import RecoveryError
+from whesl.runtime.operations.relocation.mirror_plan import Kind, Rel
+from whesl.runtime.operations.relocation.safe_tree import Tree
+from whesl.runtime.operations.relocation.syscalls import reserve
+
+_WRITTEN = 1 << 20
+# Seconds that mean nothing: the kernel dates files by its last tick, a server answers after a while.
+TOLERATED = 0.1
+
+
+class UnsuitableError(Exception):
+    """A candidate cannot be used; the text says why. Never leaves this room."""
+
+
+def check_room(target: Tree, near: Rel, size: int, inodes: int, token: str) -> None:
+    """Check that ``size`` bytes in ``inodes`` new files have room in the directory where they will be.
+
+    Free space and inodes are read (statvfs); then a file is written, synced and as much as wanted is reserved
+    in it, which meets quotas, read-only mounts and missing permission.
+
+    Args:
+        target: the new root.
+        near: where the task's directory will be; its nearest existing parent is tried, since quotas may
+            hold for a directory.
+        size: bytes.
+        inodes: number of files, links and directories.
+        token: of the recovery step.
+
+    Raises:
+        UnsuitableError: it is not usable, and why.
+    """
+    existing = near
+    while (found := target.look(existing)) is None or found.kind is not Kind.DIRECTORY:
+        existing = existing[:-1]
+    with target.directory(existing) as directory:
+        state = os.fstatvfs(directory)
+        free = state.f_bavail * state.f_frsize
+        if state.f_flag & os.ST_RDONLY:
+            raise UnsuitableError("it is mounted read-only")
+        if free < size:
+            raise UnsuitableError(f"{free} bytes are free, {size} are needed")
+        # File systems that make inodes as needed (btrfs) report none at all.
+        if state.f_files and state.f_favail < inodes:
+            raise UnsuitableError(f"{state.f_favail} inodes are free, {inodes} are needed")
+        try:
+            _try_writing(directory, size, token)
+        except OSError as error:
+            raise UnsuitableError(f"writing {size} bytes was refused: {error.strerror}") from None
+
+
+def ahead(tree: Tree, rel: Rel, token: str, now: Callable[[], float] = time.time) -> float:
+    """Return how far the clock that dates files in a directory is ahead of this host's, seconds.
+
+    An empty file without a name is made and looked at; where files always have one, it has one for a moment.
+    0 where the difference is too small to matter, or where nothing can be made.
+
+    Args:
+        tree: where the directory lies.
+        rel: its path in the tree.
+        token: for a name that nobody else uses.
+        now: this host's clock, seconds since the epoch.
+    """
+    try:
+        with tree.directory(rel) as directory:
+            before = now()
+            dated = _dated(directory, token)
+            difference = dated - (before + now()) / 2
+    except (OSError, RecoveryError):
+        return 0.0
+    return difference if abs(difference) > TOLERATED else 0.0
+
+
+def _try_writing(directory: int, size: int, token: str) -> None:
+    descriptor = _nameless(directory, token)
+    try:
+        block = bytes(min(size, _WRITTEN)) or b"\0"
+        written = 0
+        while written < len(block):
+            written += os.write(descriptor, memoryview(block)[written:])
+        os.fsync(descriptor)
+        reserve(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def _nameless(directory: int, token: str) -> int:
+    """Return a file that vanishes by itself when it is closed, or when we are killed."""
+    with contextlib.suppress(OSError):
+        return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600, dir_fd=directory)
+    name = f".whesl-part-{token}-{'0' * 16}"
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=directory)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, 0o600, dir_fd=directory)
+    os.unlink(name, dir_fd=directory)
+    return descriptor
+
+
+def _dated(directory: int, token: str) -> float:
+    """Return when the file system says that it is. Raises OSError."""
+    descriptor = _nameless(directory, token)
+    try:
+        return os.fstat(descriptor).st_mtime
+    finally:
+        os.close(descriptor)

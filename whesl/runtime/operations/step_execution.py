@@ -1,0 +1,150 @@
+"""Carries one step of a plan out. Blocking: the isolator's shell calls it in a worker thread.
+
+A step that was interrupted is carried out again with the context that it had, and then completes what the
+first run began. The caller journals the result and hands ``plan.advance(context, result)`` to the next step.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Protocol, TypeVar
+
+import msgspec
+
+from whesl.language.spec import Operation, ResourceKind
+from whesl.runtime.journal.records.plan_step import PlanStep
+from whesl.runtime.operations import filesystem, job, node
+from whesl.runtime.operations import step_arguments as args
+from whesl.runtime.operations.bounded_process import run_limited
+from whesl.runtime.operations.custom_handlers import run_handler
+from whesl.runtime.operations.job import CommandResult
+from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.relocation.tree_relocation import said
+
+_KEPT_OUTPUT = 4096
+
+A = TypeVar("A", bound=args.Arguments)
+
+
+class Ports(Protocol):
+    """What a step needs of the world besides files.
+
+    ``directory`` is the task's own, where a step keeps its progress. ``log`` (a file or a descriptor) takes
+    what handlers print on standard error.
+    """
+
+    directory: Path
+    log: IO[Any] | int
+
+    def run(
+        self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
+    ) -> CommandResult:
+        """Run a command in the allocation, ``environment`` added to the task's. Raises OSError."""
+        ...
+
+    def checkpoint(self, what: str) -> None:
+        """Called between two changes of files; what it raises ends the step, which can be run again."""
+        ...
+
+
+class HostPorts:
+    """Ports of this very node: commands run here, as children.
+
+    Args:
+        directory: the task's own.
+        log: see Ports.
+        environment: of the task; None for this process's own.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        log: IO[Any] | int = subprocess.DEVNULL,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self.directory = directory
+        self.log = log
+        self._environment = dict(os.environ) if environment is None else environment
+
+    def run(
+        self, command: tuple[str, ...], environment: dict[str, str], workdir: str, timeout: float
+    ) -> CommandResult:
+        """Run here. See Ports."""
+        result = run_limited(
+            command,
+            timeout=timeout,
+            limit=_KEPT_OUTPUT,
+            errors=subprocess.STDOUT,
+            environment={**self._environment, **environment},
+            workdir=workdir,
+            keep_end=True,
+        )
+        output = result.output.decode(errors="replace")
+        return CommandResult(status=None if result.timed_out else result.status, output=output)
+
+    def checkpoint(self, what: str) -> None:
+        """Do nothing."""
+
+
+def execute(step: PlanStep, context: Context, ports: Ports) -> StepResult:
+    """Carry a step out.
+
+    Args:
+        step: of a plan.
+        context: the task as the steps before have left it.
+        ports: the world.
+
+    Raises:
+        RecoveryError: it cannot be done; the exception's ELSE applies.
+    """
+    try:
+        if step.handler is not None:
+            return run_handler(step, context, ports.log)
+        carry_out = _BUILT_IN.get((step.resource, step.operation))
+        if carry_out is None:
+            raise RecoveryError(f"{step.name} is not built in, and has no handler")
+        return carry_out(step, context, ports)
+    except OSError as error:
+        raise RecoveryError(f"{step.name}: {said(error)}") from None
+
+
+def _typed(step: PlanStep, kind: type[A]) -> A:
+    """A plan read back from a journal was checked when it was made; a damaged one is refused."""
+    try:
+        return msgspec.convert(step.arguments, kind)
+    except msgspec.ValidationError as error:
+        raise RecoveryError(f"{step.name}: {error}") from None
+
+
+_BUILT_IN: dict[tuple[str, str], Callable[[PlanStep, Context, Ports], StepResult]] = {
+    (ResourceKind.FILESYSTEM, Operation.REPLACE): lambda step, context, ports: filesystem.replace(
+        step, _typed(step, args.FilesystemReplace), context, ports.directory, ports.checkpoint
+    ),
+    (ResourceKind.FILESYSTEM, Operation.ADD): lambda step, context, _: filesystem.add(
+        _typed(step, args.FilesystemChange), context
+    ),
+    (ResourceKind.FILESYSTEM, Operation.REMOVE): lambda step, context, _: filesystem.remove(
+        _typed(step, args.FilesystemChange), context
+    ),
+    (ResourceKind.NODE, Operation.REPLACE): lambda step, context, _: node.replace(
+        step, _typed(step, args.NodeReplace), context
+    ),
+    (ResourceKind.NODE, Operation.REMOVE): lambda step, context, _: node.remove(
+        step, _typed(step, args.NodeRemove), context
+    ),
+    (ResourceKind.NODE, Operation.ADD): lambda step, context, _: node.add(
+        step, _typed(step, args.NodeAdd), context
+    ),
+    (ResourceKind.JOB, Operation.REPLACE): lambda step, context, _: job.replace(
+        step, _typed(step, args.JobReplace), context
+    ),
+    (ResourceKind.JOB, Operation.ADD): lambda step, context, ports: job.add(
+        step, _typed(step, args.JobAdd), context, ports
+    ),
+    (ResourceKind.JOB, Operation.REMOVE): lambda step, context, _: job.remove(
+        _typed(step, args.JobRemove), context
+    ),
+}

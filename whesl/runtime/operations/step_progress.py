@@ -1,0 +1,56 @@
+"""What a step has to remember over a crash: kept in the task's own directory, one small file per step."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from whesl.files.decode_errors import UNDECODABLE
+from whesl.model.digest import hexdigest
+from whesl.runtime.operations.plan import RecoveryError
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """``chosen``: the root in use; ``moving``: originals are being replaced, so it is final."""
+
+    chosen: str = ""
+    moving: bool = False
+    rejected: dict[str, str] = {}
+
+
+def token(step: str) -> str:
+    """Return 16 hexadecimal digits that stand for a step in file names."""
+    return hexdigest(step.encode(errors="surrogateescape"), 8)
+
+
+class ProgressFile:
+    """The record of one step; replaced atomically.
+
+    Args:
+        directory: the task's own; made when it is missing.
+        step: the step's id.
+    """
+
+    def __init__(self, directory: Path, step: str) -> None:
+        self._path = directory / f"step-{token(step)}.json"
+
+    def read(self) -> Progress:
+        """Return the last record, an empty one at first. Raises RecoveryError when it cannot be read."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=Progress)
+        except FileNotFoundError:
+            return Progress()
+        except (OSError, *UNDECODABLE) as error:
+            raise RecoveryError(f"{self._path} cannot be read: {error}") from None
+
+    def write(self, progress: Progress) -> None:
+        """Replace the record, on disk when this returns. Raises OSError."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_suffix(".new")
+        with beside.open("wb") as file:
+            file.write(msgspec.json.encode(progress))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path)

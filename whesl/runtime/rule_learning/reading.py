@@ -1,0 +1,85 @@
+"""A log as one run: forms of its lines, gaps between two of a form, its time, the memory that it tells of."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from whesl.runtime.diagnose.labels import clean
+from whesl.runtime.diagnose.reading import lines_of_all
+from whesl.runtime.diagnose.unusual import form
+from whesl.runtime.rule_learning.run_records import Run
+
+MOST_FORMS = 20_000  # of a run; of more, the first are kept
+_DAY = 86400.0
+_LONGEST = 500  # characters of a line that are kept
+# GNU time -v, sacct, and what programs print of themselves.
+_MEMORY = re.compile(
+    r"(?i)\b(?:maximum resident set size \(kbytes\)|maxrss|peak (?:rss|memory|resident)[\w ]*)\s*[:=]\s*"
+    r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[KMGT]?)i?B?\b"
+)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def run_of(files: list[str], *, good: bool) -> Run:
+    """Return a run.
+
+    Args:
+        files: its logs.
+        good: it has ended well.
+
+    Raises UsageError for a log that cannot be read.
+    """
+    forms: dict[str, str] = {}
+    gaps: dict[str, float] = {}
+    times: dict[str, int] = {}
+    last: dict[str, float] = {}
+    first_stamp = last_stamp = memory = None
+    places: dict[str, int] = {}
+    length = 0
+    for length, line in enumerate(lines_of_all(files), 1):
+        cleaned = clean(line)
+        each = form(line)
+        if not each:
+            continue
+        if each not in forms and len(forms) < MOST_FORMS:
+            forms[each] = cleaned.text.strip()[:_LONGEST]
+            places[each] = length
+        if each not in forms:
+            continue
+        times[each] = times.get(each, 0) + 1
+        if (told := _memory(line)) is not None:
+            memory = max(memory or 0, told)
+        if cleaned.time is None:
+            continue
+        stamp = cleaned.time
+        if last_stamp is not None and stamp < last_stamp - _DAY / 2:
+            stamp += _DAY * round((last_stamp - stamp) / _DAY)  # a clock without a date, past midnight
+        first_stamp = stamp if first_stamp is None else first_stamp
+        last_stamp = stamp if last_stamp is None else max(stamp, last_stamp)
+        if each in last:
+            gaps[each] = max(gaps.get(each, 0.0), stamp - last[each])
+        last[each] = stamp
+    seconds = None if first_stamp is None or last_stamp is None else last_stamp - first_stamp
+    return Run(
+        name=", ".join(files),
+        good=good,
+        ended=max(Path(file).stat().st_mtime for file in files),
+        forms=forms,
+        places=places,
+        length=length,
+        gaps=gaps,
+        times=times,
+        seconds=seconds,
+        memory=memory,
+    )
+
+
+def _memory(line: str) -> int | None:
+    found = _MEMORY.search(line)
+    if found is None:
+        return None
+    unit = found["unit"].upper()
+    if not unit and "kbytes" in line.lower():
+        unit = "K"
+    return int(float(found["number"]) * _UNITS[unit])

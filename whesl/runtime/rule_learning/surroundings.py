@@ -1,0 +1,76 @@
+"""What this host has for a workflow's first specification: logs of good runs, another file system."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Workflow
+from whesl.runtime.rule_learning.first_specification import Found
+from whesl.runtime.rule_learning.learn import learn
+from whesl.runtime.rule_learning.reading import run_of
+
+_SPACES = ("SCRATCH", "WORK", "PROJECT")  # variables in which sites name directories of a user's own
+
+
+def found(
+    workflow: Workflow, source: str, logs: Sequence[str], other: Path | None, environment: Mapping[str, str]
+) -> Found:
+    """Return what is known of a workflow here.
+
+    Args:
+        workflow: the workflow.
+        source: its file's name.
+        logs: globs of logs of good runs.
+        other: a directory of another file system; None to look for one.
+        environment: where sites name directories.
+
+    Raises UsageError for a glob that means no file, and for ``other`` that is no directory.
+    """
+    learned = learn([run_of([name], good=True) for name in named(logs)]) if logs else None
+    root = Path(workflow.root)
+    here = root if root.is_dir() else root.parent  # a manager makes a directory of each run
+    place, free = _other(here, other, environment)
+    why = "no logs were given" if learned is None else "; ".join(learned.too_little[1:])
+    return Found(
+        workflow=workflow,
+        source=source,
+        here=str(here),
+        other=place,
+        free=free,
+        timer=learned.timer if learned is not None else None,
+        why_no_timer=why or "no line with time stamps is printed again and again in all of these logs",
+    )
+
+
+def named(globs: Sequence[str]) -> list[str]:
+    """Return the files that globs mean, each once. Raises UsageError for one that means none."""
+    files: dict[str, None] = {}
+    for pattern in globs:
+        names = glob.glob(pattern, recursive=True)  # noqa: PTH207 - absolute or not
+        there = sorted(name for name in names if Path(name).is_file())
+        if not there:
+            raise UsageError(f"no file is called {pattern}", hint="put quotes around a pattern of names")
+        files.update(dict.fromkeys(there))
+    return list(files)
+
+
+def _other(here: Path, given: Path | None, environment: Mapping[str, str]) -> tuple[str, int]:
+    """Return a directory of another file system with more room than ``here``, and its room; "" for none."""
+    if given is not None:
+        if not given.is_dir():
+            raise UsageError(f"{given} is no directory", hint="make it first, on another file system")
+        return str(given.absolute()), shutil.disk_usage(given).free
+    while not here.exists():
+        here = here.parent
+    places = (Path(value) for name in _SPACES if (value := environment.get(name, "")).startswith("/"))
+    for place in places:
+        if place.is_dir() and os.access(place, os.W_OK) and place.stat().st_dev != here.stat().st_dev:
+            free = shutil.disk_usage(place).free
+            if free > shutil.disk_usage(here).free:
+                return str(place), free
+    return "", 0

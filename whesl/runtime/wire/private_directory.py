@@ -1,0 +1,131 @@
+"""Where a user's WHESL lives: a directory that is private, or refused.
+
+Standard library only, and little of it: what starts a task loads this before the task runs.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from whesl.files import file_retry
+from whesl.files.untrusted_path import planted
+from whesl.model import home as places
+from whesl.model.errors import WheslError
+
+_PRIVATE = 0o700
+
+
+class HomeError(WheslError):
+    """``WHESL_HOME`` cannot be used: it is not private, another user's, or cannot be made."""
+
+
+def explained(error: OSError) -> str:
+    """Return an error of the system for people, with what to do about it where that is known."""
+    if error.errno == errno.ENOENT and error.filename is None and not _has_directory():
+        return "the current directory was removed\n  hint: change to one that is there (cd), and try again"
+    if error.errno == errno.EFBIG:
+        import resource  # needed for this message alone
+
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+        return f"{file_retry.told(error)}: no file may grow beyond {limit} bytes\n  hint: ulimit -f unlimited"
+    said, need = _reason(error)
+    return f"{said}\n  hint: {need}, or set {places.VARIABLE} to another place" if need else said
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _reason(error: OSError) -> tuple[str, str]:
+    """Return what an error means, and what has to be done; '' where that is not known."""
+    said = file_retry.told(error)
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        return said, ""
+    place = places.chosen()
+    named = isinstance(error.filename, str) and os.path.dirname(error.filename)  # noqa: PTH120
+    try:
+        found = os.statvfs(named or place)
+    except OSError:
+        found = None
+    if found is not None and found.f_files and not found.f_favail:
+        return (
+            f"{said}: its file system can hold no more files (inodes), whatever its room",
+            "remove files there",
+        )
+    return said, f"make room where {places.VARIABLE} lies ({place}) and where the output goes"
+
+
+def make_private(path: str) -> None:
+    """Make a directory (mode 0700), or check that it is the user's and private.
+
+    Directories above it that do not exist are made private too: in one that others may write into, they
+    could put a directory of theirs in its place.
+
+    Args:
+        path: absolute.
+
+    Raises HomeError.
+    """
+    try:
+        file_retry.retried(lambda: _make_private(path))
+    except OSError as error:
+        said, need = _reason(error)
+        other = f"set {places.VARIABLE} to a directory of your own that login and compute nodes share"
+        raise HomeError(
+            f"{path} cannot be used as a directory: {said}", hint=f"{need}, or {other}" if need else other
+        ) from error
+
+
+def _make_private(path: str) -> None:
+    stranger = planted(path, os.geteuid(), os.lstat, os.readlink)
+    if stranger is not None:
+        raise HomeError(
+            f"{path} leads through {stranger}, which another user has put there",
+            hint=f"set {places.VARIABLE} to a directory of your own",
+        )
+    make_directories(path)
+    found = os.stat(path)  # noqa: PTH116  # pathlib costs milliseconds
+    if found.st_uid != os.geteuid():
+        raise HomeError(
+            f"{path} belongs to uid {found.st_uid}, not to you (uid {os.geteuid()})",
+            hint=f"set {places.VARIABLE} to a directory of your own",
+        )
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & 0o077:
+        raise HomeError(
+            f"{path} is open to others (mode {mode:04o}); keys are kept below it",
+            hint=f"chmod 700 {path}",
+        )
+
+
+def make_directories(path: str) -> None:
+    """Make a directory and what is missing above it, all of mode 0700 whatever the umask. Raises OSError.
+
+    Args:
+        path: absolute.
+    """
+    if _is_directory(path):
+        return
+    above = os.path.dirname(path)  # noqa: PTH120
+    if above != path:
+        make_directories(above)
+    try:
+        os.mkdir(path, _PRIVATE)  # noqa: PTH102
+    except FileExistsError:
+        if not _is_directory(path):
+            raise
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116  # as above
+    except OSError as error:
+        if error.errno in file_retry.TRANSIENT:
+            raise
+        return False

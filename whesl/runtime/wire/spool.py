@@ -1,0 +1,122 @@
+"""What isolators that have ended leave for a coordinator that was away: files below ``coordinator/spool``.
+
+An isolator's end is its job's, and cannot wait for a coordinator; but what it has not got rid of by then may
+be what its dependents find their files by. So it is left as it would have been sent: one file for each
+isolator, with its envelopes in order. The coordinator takes them in as if they had just arrived, and tells
+those that had arrived all the same by their numbers.
+
+Whoever can write there can also read the user's keys (both are below the same private directory): a file
+proves as much as a signature would.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from whesl.files import file_retry
+from whesl.model import home as places
+from whesl.runtime.wire.keys import private_directory, write_private
+from whesl.runtime.wire.messages import Envelope, Escalate, RecoveryRequest, decode, encode
+
+SUFFIX = ".messages"
+UNREADABLE = ".unreadable"
+LARGEST = 64 << 20
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[bytes])
+
+
+class Left(msgspec.Struct, frozen=True):
+    """One isolator's file. ``envelopes`` are in the order in which they were to be sent."""
+
+    path: Path
+    envelopes: tuple[Envelope, ...]
+
+    @property
+    def peer(self) -> str:
+        """Who left it, as the coordinator's server calls its peers."""
+        first = self.envelopes[0]
+        return f"{first.sender}#{first.incarnation}"
+
+
+def worth_leaving(envelopes: Iterable[Envelope]) -> list[Envelope]:
+    """Return what is worth leaving: not questions, to whose answers nobody would listen any more."""
+    return [
+        envelope for envelope in envelopes if not isinstance(envelope.message, RecoveryRequest | Escalate)
+    ]
+
+
+def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
+    """Write an isolator's unsent messages down, on disk when this returns, and return the file.
+
+    Args:
+        home: the WHESL home.
+        incarnation: the sender's; one file each.
+        envelopes: in order.
+
+    Raises OSError or HomeError when they could not be written.
+    """
+    private_directory(places.coordinator(home))
+    path = private_directory(places.spool(home)) / f"{incarnation}{SUFFIX}"
+    write_private(path, _encoder.encode([encode(envelope) for envelope in envelopes]))
+    return path
+
+
+def collect(home: Path) -> tuple[list[Left], list[Path]]:
+    """Return what was left, oldest first, and the files that could not be understood."""
+    found: list[tuple[float, str]] = []
+    for name in file_retry.names(places.spool(home)):
+        with contextlib.suppress(OSError):  # not now; it is looked at again
+            if name.endswith(SUFFIX) and not name.startswith("."):
+                found.append(((places.spool(home) / name).lstat().st_mtime, name))
+    left, unreadable = [], []
+    for _, name in sorted(found):
+        path = places.spool(home) / name
+        try:
+            envelopes = _read(path)
+        except OSError:
+            continue  # not now; it is looked at again
+        if envelopes:
+            left.append(Left(path, envelopes))
+        else:
+            unreadable.append(path)
+    return left, unreadable
+
+
+def put_aside(path: Path) -> Path:
+    """Rename a file that was not understood, and return it: it is looked at once, and kept.
+
+    Raises OSError.
+    """
+    return path.rename(path.with_name(path.name + UNREADABLE))
+
+
+def _read(path: Path) -> tuple[Envelope, ...]:
+    """Return a file's envelopes, none for what no isolator of this user has written. Raises OSError."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = file_retry.retried(lambda: os.open(path, flags), file_retry.BRIEF)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return ()
+        raise
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_size > LARGEST:
+        os.close(descriptor)
+        return ()
+    with os.fdopen(descriptor, "rb") as file:
+        content = file.read(LARGEST)
+    try:
+        frames = _decoder.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ()
+    envelopes = [envelope for envelope in map(decode, frames) if envelope is not None and envelope.number > 0]
+    one = {(envelope.sender, envelope.incarnation) for envelope in envelopes}
+    return tuple(envelopes) if len(envelopes) == len(frames) and len(one) == 1 else ()
