@@ -18,62 +18,216 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "whesl"
 # Room: the rooms it may import. The table of docs/architecture.md, which a test below compares.
 ALLOWED: dict[str, set[str]] = {
-    "agents": {"detect", "journal", "locking", "model", "operations", "rjms", "wire"},
-    "ckpt": {"locking", "model", "rjms", "wire"},
-    "client": {"coordinator", "isolator", "locking", "model", "report", "wire"},
-    "cloud": {"journal", "local", "locking", "model", "predict", "report", "rjms", "scheduling", "workflows"},
-    "coordinator": {
-        "detect",
-        "esl",
-        "journal",
-        "locking",
+    "checkpoints": {"files", "managers/resource", "model", "runtime/locking", "runtime/wire"},
+    "client": {
+        "files",
         "model",
-        "operations",
-        "records",
-        "rjms",
-        "wire",
-        "workflows",
-    },
-    "detect": {"esl", "model"},
-    "diagnose": {"detect", "esl", "model"},
-    "doctor": {"coordinator", "esl", "local", "locking", "model", "operations", "rjms", "wire", "workflows"},
-    "esl": {"model"},
-    "experiments": {"cloud", "lab", "model", "placement", "predict", "workflows"},
-    "functions": {"agents", "detect", "esl", "isolator", "locking", "model", "records", "rjms", "wire"},
-    "isolator": {
-        "agents",
-        "ckpt",
-        "detect",
-        "diagnose",
-        "esl",
-        "journal",
-        "locking",
-        "model",
-        "operations",
-        "records",
         "report",
-        "rjms",
-        "site",
-        "wire",
+        "runtime/coordinator",
+        "runtime/coordinator/core",
+        "runtime/isolator",
+        "runtime/locking",
+        "runtime/wire",
     },
-    "journal": {"locking", "model"},
-    "lab": {"model", "placement", "predict", "report", "rjms", "workflows"},
-    "learning": {"diagnose", "model"},
-    "local": {"locking", "model", "rjms", "scheduling"},
-    "locking": {"model"},
+    "cloud": {
+        "cloud/core",
+        "files",
+        "managers/resource",
+        "managers/resource/embedded",
+        "managers/resource/embedded/scheduler",
+        "managers/workflow",
+        "model",
+        "report",
+        "runtime/journal",
+        "runtime/locking",
+    },
+    "cloud/core": {"model", "prediction"},
+    "doctor": {
+        "language",
+        "managers/resource",
+        "managers/resource/embedded",
+        "managers/workflow",
+        "model",
+        "runtime/coordinator",
+        "runtime/locking",
+        "runtime/operations",
+        "runtime/wire",
+    },
+    "files": {"model"},
+    "lab": {
+        "lab/execution",
+        "lab/readers",
+        "lab/replay",
+        "lab/results",
+        "lab/simulators",
+        "model",
+        "placement/policies",
+        "prediction/failures",
+    },
+    "lab/campaigns": {"files", "lab/execution", "lab/results", "model"},
+    "lab/execution": {"model"},
+    "lab/predictor_evaluation": {
+        "files",
+        "lab/execution",
+        "lab/results",
+        "model",
+        "prediction/failures",
+        "prediction/free_nodes",
+    },
+    "lab/readers": {
+        "files",
+        "managers/resource",
+        "managers/workflow",
+        "model",
+        "prediction/failures",
+        "prediction/free_nodes",
+    },
+    "lab/replay": {
+        "lab/execution",
+        "lab/predictor_evaluation",
+        "lab/readers",
+        "lab/results",
+        "lab/simulators",
+        "managers/resource",
+        "model",
+        "placement/policies",
+        "prediction/failures",
+    },
+    "lab/reproductions": {
+        "files",
+        "lab/execution",
+        "lab/predictor_evaluation",
+        "lab/readers",
+        "lab/results",
+        "lab/simulators",
+        "managers/workflow",
+        "model",
+        "placement/policies",
+        "prediction/failures",
+    },
+    "lab/results": {"files", "report"},
+    "lab/simulators": {
+        "cloud",
+        "cloud/core",
+        "files",
+        "lab/execution",
+        "lab/predictor_evaluation",
+        "lab/readers",
+        "lab/results",
+        "managers/resource",
+        "managers/workflow",
+        "model",
+        "placement/policies",
+        "prediction",
+        "prediction/failures",
+    },
+    "language": {"files", "model"},
+    "managers/resource": {"files", "model"},
+    "managers/resource/embedded": {
+        "files",
+        "managers/resource",
+        "managers/resource/embedded/scheduler",
+        "model",
+        "runtime/locking",
+    },
+    "managers/resource/embedded/scheduler": {"model"},
+    "managers/workflow": {
+        "files",
+        "language",
+        "managers/resource",
+        "managers/resource/embedded",
+        "model",
+        "runtime/locking",
+    },
     "model": set(),
-    "operations": {"detect", "esl", "model", "records"},
-    "placement": {"model", "predict"},
-    "predict": {"detect", "esl", "model"},
-    "records": {"esl", "model"},
-    "report": {"journal", "model", "records"},
-    "rjms": {"model"},
-    "scheduling": {"model"},
-    "site": {"journal", "lab", "local", "locking", "model", "placement", "predict", "rjms"},
-    "wire": {"model", "records"},
-    "workflows": {"esl", "local", "locking", "model", "rjms"},
+    "placement/policies": {"model", "prediction", "prediction/failures"},
+    "placement/site": {
+        "files",
+        "lab/predictor_evaluation",
+        "lab/readers",
+        "lab/results",
+        "managers/resource",
+        "managers/resource/embedded",
+        "model",
+        "placement/policies",
+        "prediction/failures",
+        "runtime/journal",
+        "runtime/locking",
+    },
+    "prediction": set(),
+    "prediction/failures": {"files", "model", "prediction"},
+    "prediction/free_nodes": {"model", "prediction", "prediction/failures"},
+    "prediction/log_chains": {"files", "language", "model", "prediction/failures", "runtime/detect"},
+    "report": {"files", "model", "runtime/journal"},
+    "runtime/coordinator": {
+        "files",
+        "language",
+        "managers/resource",
+        "managers/workflow",
+        "model",
+        "runtime/coordinator/core",
+        "runtime/journal",
+        "runtime/locking",
+        "runtime/operations",
+        "runtime/wire",
+    },
+    "runtime/coordinator/core": {
+        "files",
+        "language",
+        "managers/resource",
+        "model",
+        "runtime/detect",
+        "runtime/journal",
+        "runtime/operations",
+        "runtime/wire",
+    },
+    "runtime/detect": {"files", "language", "model"},
+    "runtime/diagnose": {"files", "language", "model", "runtime/detect"},
+    "runtime/functions": {
+        "files",
+        "language",
+        "managers/resource",
+        "model",
+        "runtime/detect",
+        "runtime/isolator",
+        "runtime/journal",
+        "runtime/locking",
+        "runtime/wire",
+    },
+    "runtime/isolator": {
+        "checkpoints",
+        "files",
+        "language",
+        "managers/resource",
+        "model",
+        "placement/site",
+        "report",
+        "runtime/detect",
+        "runtime/diagnose",
+        "runtime/isolator/core",
+        "runtime/journal",
+        "runtime/locking",
+        "runtime/node_agent",
+        "runtime/operations",
+        "runtime/wire",
+    },
+    "runtime/isolator/core": {
+        "language",
+        "managers/resource",
+        "model",
+        "runtime/detect",
+        "runtime/journal",
+        "runtime/operations",
+        "runtime/wire",
+    },
+    "runtime/journal": {"files", "language", "model", "runtime/locking"},
+    "runtime/locking": {"files", "model"},
+    "runtime/node_agent": {"files", "model", "runtime/detect", "runtime/locking", "runtime/wire"},
+    "runtime/operations": {"files", "language", "model", "runtime/detect", "runtime/journal"},
+    "runtime/rule_learning": {"model", "runtime/diagnose"},
+    "runtime/wire": {"files", "model", "runtime/journal"},
 }
-EVERYTHING = {"cli", "testing"}
+EVERYTHING = {"cli", "cli/lab", "testing"}
 
 
 def room_of(path: str) -> str | None:
@@ -213,9 +367,14 @@ def test_what_a_module_keeps_to_itself_is_imported_by_no_other() -> None:
 
 
 def test_cores_do_not_touch_the_world() -> None:
-    """A core, with all below its folder, and the scheduling room import no clock, socket or file module."""
+    """A core, with all below its folder, and the embedded scheduler import no clock, socket or file
+    module."""
     banned = {"os", "socket", "subprocess", "time", "zmq", "sqlite3", "pathlib", "threading", "random", "io"}
-    for path in {*PACKAGE.rglob("core.py"), *PACKAGE.rglob("core/**/*.py"), *modules("scheduling")}:
+    for path in {
+        *PACKAGE.rglob("core.py"),
+        *PACKAGE.rglob("core/**/*.py"),
+        *modules("managers/resource/embedded/scheduler"),
+    }:
         names = set()
         for node in parsed(path).imports:
             if isinstance(node, ast.Import):
@@ -226,10 +385,12 @@ def test_cores_do_not_touch_the_world() -> None:
 
 
 def test_resource_managers_are_told_apart_by_their_own_room_alone() -> None:
-    """Others ask ``whesl.rjms.manager_table``, or for an optional ability of ``whesl.rjms.port``."""
+    """Others ask ``whesl.managers.resource.manager_table``, or for an optional ability of
+    ``whesl.managers.resource.port``."""
+    own = {"managers/resource", "managers/resource/embedded", "testing"}
     wrong = []
     for path in PACKAGE.rglob("*.py"):
-        if path.relative_to(PACKAGE).parts[0] in ("rjms", "local", "testing") or "_generated" in path.parts:
+        if "_generated" in path.parts or _room(path) in own:
             continue
         wrong += [f"{path.relative_to(ROOT)}:{line}" for line in parsed(path).managers]
     assert not wrong
@@ -239,10 +400,10 @@ def test_nothing_unsafe_is_imported() -> None:
     """No eval or exec, no shell string anywhere in the product; no pickle but for functions' calls.
 
     Those come from files that are looked at first: they belong to this user, as does their directory, and
-    nobody else can write to either (``tests/functions/test_payload.py``).
+    nobody else can write to either (``tests/runtime/functions/test_payload.py``).
     """
     pickles = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
-    allowed = {PACKAGE / "functions" / "payload.py"}
+    allowed = {PACKAGE / "runtime" / "functions" / "payload.py"}
     for path in PACKAGE.rglob("*.py"):
         if "_generated" in path.parts:
             continue
