@@ -304,7 +304,10 @@ class Isolator:
             self.world.after(0.3 * self._chance.random(), self._probe, command.attempt)
         elif isinstance(command, KillAttempt):
             run = self.site.run_of(self.state.token)
-            if run is not None and run.runner and run.token == self.site.patient:
+            # A line that the program has printed may be read after the signal, and its rule ends the attempt.
+            recovery = self.state.recovery
+            by_rule = recovery is not None and any(seen.kind == "log" for seen in recovery.raised.evidence)
+            if run is not None and run.runner and run.token == self.site.patient and not by_rule:
                 raise InvariantError("signals are the program's", f"{self.site.id}: killed before it ended")
             if self._collecting:
                 self._deferred = command
