@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
+import whesl
 from tests.processes import below, lives
 from tests.waiting import until
 from whesl.lab.execution import worker_processes
 from whesl.model.errors import WheslError
 
-LAB = Path(worker_processes.__file__).parent
+PACKAGE = Path(whesl.__file__).parent
 PROGRAM = """\
 import sys, time
 from pathlib import Path
@@ -64,5 +65,5 @@ def test_a_worker_that_is_killed_is_told_with_what_to_do() -> None:
 
 
 def test_nothing_else_starts_processes_to_compute() -> None:
-    others = [path.name for path in LAB.parent.rglob("*.py") if "ProcessPoolExecutor(" in path.read_text()]
-    assert others == ["processes.py"]
+    others = [path.name for path in PACKAGE.rglob("*.py") if "ProcessPoolExecutor(" in path.read_text()]
+    assert others == ["worker_processes.py"]

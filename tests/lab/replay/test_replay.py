@@ -111,7 +111,10 @@ def test_what_cannot_be_replayed(made: Path, tmp_path: Path) -> None:
     ("body", "said"),
     [
         ("return 1 / 0", r"wrong\.py:Wrong, line 4: ZeroDivisionError: "),
-        ("return None", r"wrong\.py:Wrong: AttributeError: .*\n.*returns whesl\.placement\.port\.Decisions"),
+        (
+            "return None",
+            r"wrong\.py:Wrong: AttributeError: .*\n.*returns whesl\.placement\.policies\.port\.Decisions",
+        ),
     ],
 )
 def test_a_policy_of_ones_own_that_is_wrong(made: Path, tmp_path: Path, body: str, said: str) -> None:
