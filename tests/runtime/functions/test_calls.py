@@ -206,7 +206,8 @@ def test_an_interrupt_of_the_caller_ends_the_function(home: Path, tmp_path: Path
 
     def interrupt() -> None:
         until(started.exists, "the function runs", 20)
-        os.kill(os.getpid(), signal.SIGINT)
+        # To the process, the kernel may give it to another thread of it: the waiting one then hears nothing.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
