@@ -155,6 +155,13 @@ def test_a_backward_pass_is_no_test_that_passed() -> None:
     assert (cause.finding.rank, cause.finding.node, cause.finding.device) == (3, "n02", "1")
 
 
+def test_the_allocator_names_its_gpu() -> None:
+    """The line named the GPU, and the answer did not."""
+    line = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has"
+    cause = why(STEPS + line + " a total capacity of 79.15 GiB\n").cause
+    assert cause is not None and (cause.finding.rank, cause.finding.device) == (3, "3")
+
+
 @pytest.mark.parametrize(
     ("message", "node"),
     [
