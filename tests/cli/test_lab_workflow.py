@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -154,3 +157,24 @@ def test_a_fitted_predictor_knows_the_past_alone(folder: Path) -> None:
     )
     assert found["predictor"].startswith("survival(")
     assert "nothing to fit to" in refused(*words)
+
+
+@pytest.mark.parametrize(("nodes", "loaded"), [("2", False), ("200", True)])
+def test_small_workflows_run_uncompiled(tmp_path: Path, nodes: str, loaded: bool) -> None:
+    """Two tasks on two nodes took half a minute of a processor, all of it to compile."""
+    (tmp_path / "g.stg").write_text(STG)
+    program = (
+        "import sys\nfrom whesl.prediction import compile_choice\nfrom whesl.cli.group import cli\n"
+        f"try: cli(['lab', 'workflow', '--workflow', 'g.stg', '--nodes', {nodes!r}, '-q'])\n"
+        "except SystemExit as end: assert not end.code, end\n"
+        "print(compile_choice.compiles(), 'numba' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == f"{loaded} {loaded}"

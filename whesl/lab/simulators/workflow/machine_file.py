@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 
 from whesl.files import toml
-from whesl.lab.predictor_evaluation import catalogue
 from whesl.managers.resource.hostlist import expand
 
 if TYPE_CHECKING:
@@ -119,5 +118,7 @@ def predictor(text: str, truth: History, at: float, seed: int, threshold: float 
     Raises:
         UsageError: there is none of that name, or there is no past to fit it to.
     """
+    from whesl.lab.predictor_evaluation import catalogue  # loads what is compiled, and a machine does not
+
     found = catalogue.made(catalogue.asked(text), truth, at, seed)
     return found if threshold is None else found.at_threshold(threshold)
