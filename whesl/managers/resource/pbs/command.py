@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 
+from whesl.managers.resource import command_call
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 
 TIMEOUT = 35.0
@@ -73,25 +73,15 @@ class PbsCommands:
         self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None, text: str = ""
     ) -> tuple[int, str, str]:
         """Return a command's exit status, output and errors. Raises CouldNotObserveError for no answer."""
-        try:
-            done = subprocess.run(
-                command,
-                env={**self.environ, **(environ or {})},
-                cwd=cwd,
-                input=text,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=self._timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            message = f"{command[0]} did not answer within {self._timeout:g} s"
-            raise CouldNotObserveError(message, hint=_HINT) from None
-        except OSError as error:
-            message = f"{command[0]} could not be started: {error.strerror}"
-            hint = "load the module of PBS, or put PBS's commands on PATH"
-            raise CouldNotObserveError(message, hint=hint) from None
+        done = command_call.call(
+            command,
+            {**self.environ, **(environ or {})},
+            timeout=self._timeout,
+            silent=_HINT,
+            missing="load the module of PBS, or put PBS's commands on PATH",
+            cwd=cwd,
+            text=text,
+        )
         return done.returncode, done.stdout, done.stderr
 
 

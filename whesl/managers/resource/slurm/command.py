@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping
 
+from whesl.managers.resource import command_call
 from whesl.managers.resource.slurm import slurm_command_output
 from whesl.managers.resource.slurm.states import Reply, reply_kind
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 
 # Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
 TIMEOUT = 35.0
+_HINT = "is slurmctld up? try: scontrol ping"
 _DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
 
 
@@ -65,26 +66,14 @@ class SlurmCommands:
         self._unchecked = ""
 
     def _run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
-        try:
-            result = subprocess.run(
-                command,
-                env={**self.environ, **(environ or {})},
-                cwd=cwd,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=self._timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            message = f"{command[0]} did not answer within {self._timeout:g} s"
-            raise CouldNotObserveError(message, hint="is slurmctld up? try: scontrol ping") from None
-        except OSError as error:
-            message = f"{command[0]} could not be started: {error.strerror}"
-            raise CouldNotObserveError(
-                message, hint="load the Slurm module, or put Slurm's commands on PATH"
-            ) from None
+        result = command_call.call(
+            command,
+            {**self.environ, **(environ or {})},
+            timeout=self._timeout,
+            silent=_HINT,
+            missing="load the Slurm module, or put Slurm's commands on PATH",
+            cwd=cwd,
+        )
         if result.returncode != 0:
             raise failure(command[0], result.returncode, result.stderr)
         return result.stdout
@@ -103,7 +92,7 @@ def failure(command: str, status: int, stderr: str) -> WheslError:
     kinds: dict[Reply, WheslError] = {
         Reply.NO_JOB: NoSuchJobError(message),
         Reply.DENIED: DeniedError(message),
-        Reply.SILENT: CouldNotObserveError(message, hint="is slurmctld up? try: scontrol ping"),
+        Reply.SILENT: CouldNotObserveError(message, hint=_HINT),
         Reply.LATER: TransientError(message),
         Reply.NO: RefusedError(message),
     }
