@@ -7,13 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.language.spec import Operation, RecoveryStep, ResourceKind
-from whesl.managers.workflow import script_wrapping
+from whesl.language.spec import RecoveryStep
+from whesl.managers.workflow import script_wrapping, without_workspaces
 from whesl.managers.workflow.batch import script as scripts
 from whesl.managers.workflow.batch.job_chain import Chain
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
 from whesl.model.configuration_changes import Configuration
-from whesl.model.errors import RefusedError, UsageError
+from whesl.model.errors import UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
@@ -94,9 +94,7 @@ class Batch:
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
         """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
-        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
-            raise RefusedError(f"batch scripts know no WMS step {step.resource}.{step.operation}")
-        return configuration
+        return without_workspaces.apply("batch scripts know", step, configuration)
 
 
 def _chain(sources: Sequence[str]) -> list[scripts.Script]:

@@ -49,7 +49,7 @@ def wrap(text: str, words: str, path: str) -> str:
         if body is None or not body.strip():
             made.append(source)
             continue
-        # Cylc takes common indentation off values of several lines; the words of the script stay as they are.
+        # Cylc removes the common indentation of a value of several lines. The script itself stays as it is.
         value = f"{words} {_SHELL} {shlex.quote(body)}"
         quote = next((each for each in ('"""', "'''") if each not in value), "")
         if not quote:

@@ -9,13 +9,14 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.language.spec import RecoveryStep
+from whesl.managers.workflow import without_workspaces
 from whesl.managers.workflow.cylc import flow
 from whesl.managers.workflow.foreground import Foreground, find
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
 from whesl.managers.workflow.script_wrapping import task_command
 from whesl.model.configuration_changes import Configuration
-from whesl.model.errors import RefusedError, UsageError
+from whesl.model.errors import UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
@@ -98,9 +99,7 @@ class Cylc:
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
         """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
-        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
-            raise RefusedError(f"Cylc knows no WMS step {step.resource}.{step.operation}")
-        return configuration
+        return without_workspaces.apply("Cylc knows", step, configuration)
 
 
 def _one(sources: Sequence[str]) -> Path:

@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from whesl.language.spec import Operation, RecoveryStep, ResourceKind
+from whesl.language.spec import RecoveryStep
+from whesl.managers.workflow import without_workspaces
 from whesl.managers.workflow.foreground import Foreground, find
 from whesl.managers.workflow.makeflow import graph
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan, text_of
 from whesl.managers.workflow.script_wrapping import task_command
 from whesl.model.configuration_changes import Configuration
-from whesl.model.errors import RefusedError, UsageError
+from whesl.model.errors import UsageError
 from whesl.model.evidence import Raised
 from whesl.model.workflow import Task, Workflow
 
@@ -55,14 +56,15 @@ class Makeflow:
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a workflow with ``whesl exec`` before each rule's command."""
-        found = graph.parse(self.undo(text, path), str(path))
+        plain = self.undo(text, path)
+        found = graph.parse(plain, str(path))
         for rule in graph.rules(found, str(path)):
             call = options.call(rule.step, instance=rule.instance, keeps=rule.step in options.keeps)
             words = shlex.join(task_command(call))
             wrapped = f"{words} {_SHELL} {shlex.quote(rule.command)}"
             found["rules"][rule.index]["command"] = wrapped
         # The text as it was stands behind, for ``undo``: its numbers and spaces too.
-        return Fluxified(text=json.dumps({**found, _WAS: self.undo(text, path)}, indent=1) + "\n")
+        return Fluxified(text=json.dumps({**found, _WAS: plain}, indent=1) + "\n")
 
     def undo(self, text: str, path: Path) -> str:
         """Return a wrapped workflow as it was."""
@@ -90,9 +92,7 @@ class Makeflow:
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
         """Carry out a WMS step: with no workspaces to come, FILESYSTEM.REPLACE has nothing to do."""
-        if step.resource != ResourceKind.FILESYSTEM or step.operation != Operation.REPLACE:
-            raise RefusedError(f"Makeflow knows no WMS step {step.resource}.{step.operation}")
-        return configuration
+        return without_workspaces.apply("Makeflow knows", step, configuration)
 
 
 def _one(sources: Sequence[str]) -> Path:
