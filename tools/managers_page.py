@@ -7,6 +7,7 @@ Usage: python tools/managers_page.py > docs/managers.md
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +89,9 @@ def page() -> str:
 def _recipe(manager: Manager) -> str:
     parts = [f"### {manager.name}\n"]
     if manager.remark:
-        parts.append(f"{manager.remark}\n")
+        # Words are not broken at hyphens: options have them.
+        wrapped = textwrap.fill(manager.remark, 120, break_long_words=False, break_on_hyphens=False)
+        parts.append(f"{wrapped}\n")
     for file in sorted((ROOT / "tests" / "managers" / "recipes" / manager.recipe).iterdir()):
         language = _LANGUAGES.get(file.suffix[1:], "text")
         parts.append(f"`{file.name}`:\n\n```{language}\n{file.read_text().rstrip()}\n```\n")

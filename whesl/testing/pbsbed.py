@@ -110,7 +110,7 @@ def missing() -> list[str]:
 
 
 def _database() -> Path | None:
-    """Return the directory of PostgreSQL's programs, which Debian has on nobody's PATH."""
+    """Return the directory of PostgreSQL's programs. Debian does not put it on PATH."""
     system = sorted(found.parent for found in Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     found = shutil.which("initdb")
     return system[-1] if system else Path(found).parent if found else None

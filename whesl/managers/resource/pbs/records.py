@@ -16,8 +16,8 @@ from whesl.managers.resource.port import JobRecord, NodeRecord
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import NodeState
 
-# Names a submission of ours. A job submitted from inside another one inherits the variable (qsub -V), but
-# not the words of the submission.
+# The variable holds the token of a submission of WHESL. A job that is submitted from inside another one
+# inherits the variable (qsub -V), but not the arguments of the submission.
 TOKEN = "WHESL_SUBMISSION"  # noqa: S105 - a variable's name
 SEPARATOR = "\x1e"
 _TOKEN = re.compile(rf"(?:^|[\s,]){TOKEN}=([^\s,]+)")
