@@ -30,10 +30,10 @@ def told(*args: Any, **kwargs: Any) -> dict[str, Any]:
 
 
 class OddError(Exception):
-    """Cannot be made again from its arguments, as pickle would."""
+    """Says itself how it is made again, wrongly."""
 
-    def __init__(self, *, code: int) -> None:
-        super().__init__(f"odd {code}")
+    def __reduce__(self) -> Any:
+        return OddError, (), {"lock": threading.Lock()}
 
 
 class PlainError(ValueError):
@@ -49,7 +49,7 @@ def deeper(what: str) -> Any:
     if what == "plain":
         raise PlainError("three", 3)
     if what == "odd":
-        raise OddError(code=4)
+        raise OddError("odd 4")
     if what == "interrupt":
         raise KeyboardInterrupt
     return threading.Lock()

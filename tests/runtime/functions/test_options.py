@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import whesl
 from tests.runtime.functions import samples
 from whesl.language import checked as compiled
 from whesl.language.tools.sentences import explain
@@ -26,6 +27,8 @@ from whesl.runtime.functions.options import Options, checked, job_name, retried
         ({"silence": "10 min"}, TypeError, "a number of seconds"),
         ({"silence": 0.5}, ValueError, "silence is 1 s or more"),
         ({"no_progress": float("nan")}, ValueError, "no_progress is 1 s or more"),
+        ({"inputs": 3}, TypeError, "inputs is paths, or a function that returns them, not 3"),
+        ({"outputs": ["a", 3]}, TypeError, "outputs is paths"),
         ({"backoff": -1}, ValueError, "backoff is 0 s or more"),
         ({"attempts": {"arguments": {}}}, TypeError, "a list of dictionaries"),
         ({"attempts": [{"memory": "64G"}]}, TypeError, "for attempt 2: 'memory' cannot be changed"),
@@ -121,9 +124,12 @@ def test_arguments_are_changed_however_they_were_given(
     assert process.changed(_named, args, kwargs, changes) == expected
 
 
-def test_an_argument_that_is_not_there_is_told() -> None:
-    with pytest.raises(TypeError, match="'size', which deeper does not have"):
-        process.changed(samples.deeper, ("x",), {}, {"size": 1})
+def test_an_argument_that_is_not_there_is_told_where_it_is_written() -> None:
+    with pytest.raises(
+        TypeError, match="for attempt 3: the function has no argument 'wat': did you mean 'what'"
+    ):
+        whesl.task(attempts=[{"arguments": {"what": 1}}, {"arguments": {"wat": 1}}])(samples.deeper)
+    whesl.task(attempts=[{"arguments": {"new": 1, "first": 2}}])(_named)
 
 
 def test_the_last_change_is_for_all_attempts_after_it() -> None:

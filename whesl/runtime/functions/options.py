@@ -102,6 +102,8 @@ def checked(name: str, given: Mapping[str, Any]) -> Options:
         raise ValueError(f"@whesl.task of {name}: retries is a number of at least 0, not {retries!r}")
     if retry_on is None:  # who asks for retries alone means every failure
         retry_on = (Exception,) if attempts or told.get("retries") else ()
+    for files in ("inputs", "outputs"):
+        _check_files(name, files, told.get(files, ()))
     for limit in ("silence", "no_progress"):
         _check_seconds(name, limit, told.get(limit), least=1.0)
     _check_seconds(name, "backoff", told.get("backoff", 0.0), least=0.0)
@@ -152,6 +154,47 @@ def _exceptions(name: str, given: Any) -> tuple[type[BaseException], ...] | None
         if not (isinstance(one, type) and issubclass(one, BaseException)):
             raise TypeError(f"@whesl.task of {name}: retry_on names exceptions, not {one!r}")
     return tuple(several)
+
+
+def _check_files(name: str, option: str, given: Any) -> None:
+    several = [given] if isinstance(given, str) or hasattr(given, "__fspath__") else given
+    if callable(given):
+        return
+    if not isinstance(several, Sequence) or not all(
+        isinstance(one, str) or hasattr(one, "__fspath__") for one in several
+    ):
+        raise TypeError(
+            f"@whesl.task of {name}: {option} is paths, or a function that returns them, not {given!r}"
+        )
+
+
+def check_arguments(function: Callable[..., Any], options: Options) -> None:
+    """Raise TypeError where ``attempts`` change an argument that the function does not have.
+
+    Args:
+        function: the function.
+        options: its options.
+    """
+    if not options.attempts:
+        return
+    import inspect  # only where it is needed: each process of a function loads this module
+
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return  # functions of some extension modules do not say what they take
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return
+    known = [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
+    for number, attempt in enumerate(options.attempts, 2):
+        for argument in attempt.get("arguments", {}):
+            if argument not in known:
+                close = difflib.get_close_matches(argument, known, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known) or 'none'}"
+                raise TypeError(
+                    f"@whesl.task of {options.name}, attempts, for attempt {number}: "
+                    f"the function has no argument {argument!r}: {hint}"
+                )
 
 
 def _check_seconds(name: str, option: str, given: Any, *, least: float) -> None:

@@ -7,6 +7,7 @@ file. Nothing that came over a socket is read.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import pickle
@@ -67,17 +68,27 @@ def read_call(path: str) -> Call:
 def write_outcome(path: str, outcome: Outcome) -> Outcome:
     """Write down how an attempt ended, and return what was written.
 
-    What cannot be pickled becomes an ``UnpicklableError`` that has its type and text. Raises OSError.
+    An exception that cannot be pickled is written without the arguments and attributes that cannot. What
+    still cannot be pickled becomes an ``UnpicklableError`` that has its type and text. Raises OSError.
     """
     try:
-        if outcome.error is not None:
-            _check_comes_back(outcome.error)
-        _write(path, tuple(outcome))
+        return _written(path, outcome)
     except OSError:
         raise
     except Exception as problem:  # whatever an object's own methods raise
-        outcome = _instead(outcome, problem)
-        _write(path, tuple(outcome))
+        reason = problem
+    if outcome.error is not None:
+        with contextlib.suppress(Exception):  # likewise; what is wrong with it is told below
+            return _written(path, outcome, lenient=True)
+    outcome = _instead(outcome, reason)
+    _write(path, tuple(outcome))
+    return outcome
+
+
+def _written(path: str, outcome: Outcome, *, lenient: bool = False) -> Outcome:
+    if outcome.error is not None:
+        _check_comes_back(outcome.error, lenient=lenient)
+    _write(path, tuple(outcome), lenient=lenient)
     return outcome
 
 
@@ -106,26 +117,78 @@ def _instead(outcome: Outcome, problem: Exception) -> Outcome:
     return Outcome(error=UnpicklableError(said), traceback=outcome.traceback)
 
 
-def _check_comes_back(error: BaseException) -> None:
-    """Raise what keeps an exception from being the same in another process: many have another
-    ``__init__``."""
-    back = pickle.loads(_dumped(error))  # noqa: S301  # of bytes that were made in this line
+def _check_comes_back(error: BaseException, *, lenient: bool) -> None:
+    """Raise what keeps an exception from being the same in another process."""
+    back = pickle.loads(_dumped(error, lenient=lenient))  # noqa: S301  # of bytes that were made in this line
     if type(back) is not type(error):
         raise TypeError(f"it comes back as {type(back).__qualname__}")
 
 
-def _dumped(value: Any) -> bytes:
+class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # cloudpickle has no types
+    """A pickler of whatever a function returns or raises.
+
+    An exception is made again without its own ``__init__``. Python's own way calls it with ``error.args``,
+    which are the arguments of the base class: an ``__init__`` with other parameters refuses them.
+    """
+
+    def __init__(self, file: io.BufferedIOBase, *, lenient: bool = False) -> None:
+        """Make a pickler.
+
+        Args:
+            file: where the bytes go.
+            lenient: leave out of exceptions what cannot be pickled, in place of failing.
+        """
+        super().__init__(file, _PROTOCOL)
+        self._lenient = lenient
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Return how an object is made again; Python's pickler asks for it, by this name."""
+        if not isinstance(obj, BaseException) or _says_how_it_is_made(type(obj)):
+            return super().reducer_override(obj)
+        reduced: Any = obj.__reduce_ex__(_PROTOCOL)
+        args, state = reduced[1], reduced[2] if len(reduced) > 2 else None
+        if sys.version_info >= (3, 11) and isinstance(obj, BaseExceptionGroup):  # noqa: F821  # not in 3.10
+            # Its args are those of its class; Python's own base takes these.
+            args = (obj.message, list(obj.exceptions))
+        if self._lenient:
+            args = tuple(one if _can_be_dumped(one) else repr(one) for one in args)
+            state = {name: value for name, value in (state or {}).items() if _can_be_dumped(value)}
+        return _exception, (type(obj), args), state or None
+
+
+def _says_how_it_is_made(kind: type[BaseException]) -> bool:
+    first = next(one for one in kind.__mro__ if vars(one).keys() & {"__reduce__", "__reduce_ex__"})
+    return first.__module__ != "builtins"
+
+
+def _exception(kind: type[BaseException], args: tuple[Any, ...]) -> BaseException:
+    """Return an exception as Python's own base of its class makes it from ``args``."""
+    base = next(one for one in kind.__mro__ if one.__module__ == "builtins")
+    made: BaseException = base.__new__(kind, *args)
+    base.__init__(made, *args)  # type: ignore[misc]  # it is the base of ``kind`` itself
+    return made
+
+
+def _can_be_dumped(value: Any) -> bool:
+    try:
+        _dumped(value, lenient=True)
+    except Exception:  # whatever an object's own methods raise
+        return False
+    return True
+
+
+def _dumped(value: Any, *, lenient: bool) -> bytes:
     file = io.BytesIO()
-    cloudpickle.CloudPickler(file, _PROTOCOL).dump(value)
+    _Pickler(file, lenient=lenient).dump(value)
     return file.getvalue()
 
 
-def _write(path: str, value: Any) -> None:
+def _write(path: str, value: Any, *, lenient: bool = False) -> None:
     """Write a file of the user's own that appears at once and whole."""
     partial = f"{path}.part"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with open(partial, "wb", opener=lambda name, _: os.open(name, flags, 0o600)) as file:
-        cloudpickle.CloudPickler(file, _PROTOCOL).dump(value)
+        _Pickler(file, lenient=lenient).dump(value)
     os.replace(partial, path)  # noqa: PTH105  # pathlib costs milliseconds
 
 

@@ -106,12 +106,8 @@ def changed(
     for name, value in changes.items():
         if name in bound.signature.parameters and name not in further:
             bound.arguments[name] = value
-        elif further:
+        else:  # the options were checked for names that the function does not take
             bound.arguments.setdefault(further[0], {})[name] = value
-        else:
-            raise TypeError(
-                f"attempts change the argument {name!r}, which {function.__qualname__} does not have"
-            )
     return bound.args, bound.kwargs
 
 

@@ -74,6 +74,7 @@ def _decorated(function: Callable[..., Any], given: dict[str, Any]) -> Callable[
     if isinstance(function, type):
         raise TypeError(f"@whesl.task cannot take the class {name}: decorate a function")
     protected = Protected(function, options.checked(name, given))
+    options.check_arguments(function, protected.options)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
