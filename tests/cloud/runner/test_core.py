@@ -455,15 +455,16 @@ def test_while_the_cluster_refuses_the_cloud_is_paid_only_where_the_user_said_so
     # "Invalid account" made it buy all of the cluster's part in the cloud.
     world = World(nodes=1, instances=2, backup=True, cloud_instead=instead)
     asked = world.core.state.executors[first(world, Domain.CLOUD)].asked
-    assert world.core.must_wait(asked, world.now) is not instead
-    assert not world.core.must_wait(asked, world.now + 61.0)  # it says nothing
+    assert world.core.view().must_wait(asked, world.now) is not instead
+    assert not world.core.view().must_wait(asked, world.now + 61.0)  # it says nothing
     for one in list(world.core.state.executors.values()):
         if one.domain is Domain.HPC:
             world.tell(Refused(id=one.id, why="Invalid account"))
-    assert world.core.forbidden(asked) is not instead and not world.core.must_wait(asked, world.now)
+    view = world.core.view()
+    assert view.forbidden(asked) is not instead and not view.must_wait(asked, world.now)
     world.commands.clear()
     world.restart()
-    assert world.core.forbidden(asked) is not instead
+    assert world.core.view().forbidden(asked) is not instead
     for one in list(world.core.state.executors.values()):
         if one.domain is Domain.CLOUD:
             world.seen(one.id, ExecutorState.GONE)

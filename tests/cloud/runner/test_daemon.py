@@ -35,9 +35,8 @@ class Full:
 
 
 def shell(journal: Full, told: list[r.Record], stop: Callable[[], bool] = lambda: False) -> Shell:
-    nothing = cast("Any", None)
     return Shell(
-        nothing,
+        cast("Any", Decided({})),
         cast("Any", journal),
         {},
         scratch=Path(),
@@ -52,8 +51,10 @@ class Decided:
     """A core that lets all be started that is asked of it, after so many looks; ``forbid`` says no."""
 
     def __init__(self, executors: dict[str, Any], waits: int = 0, *, forbid: bool = False) -> None:
-        self.state = SimpleNamespace(executors=executors)
-        self.waits, self.forbid = waits, forbid
+        self.executors, self.waits, self.forbid = executors, waits, forbid
+
+    def view(self) -> Decided:
+        return self
 
     def must_wait(self, _asked: r.ExecutorAsked, _now: float) -> bool:
         self.waits -= 1
@@ -77,7 +78,7 @@ def test_a_refused_start_is_not_told_to_work_again() -> None:
         id="e", domain=Domain.CLOUD, stage="s", platform="p", purpose=Purpose.SCHEDULED, seconds=9.0
     )
     executor = SimpleNamespace(since=0.0, state=ExecutorState.ASKED, alive=True)
-    made._core = cast("Any", Decided({"e": executor}))
+    made._view = cast("Any", Decided({"e": executor}))
     made._sides = cast("Any", {Domain.CLOUD: Refusing()})
     assert made._start(Start(asked)) is False
     events = [made._events.get_nowait() for _ in range(made._events.qsize())]
@@ -112,7 +113,7 @@ def test_what_is_to_end_is_not_started(state: ExecutorState, again: bool, error:
     )
     executor = SimpleNamespace(since=0.0, state=state)
     cloud = Lossy(executor, error)
-    made._core = cast("Any", Decided({"e": executor}))
+    made._view = cast("Any", Decided({"e": executor}))
     made._sides = cast("Any", {Domain.CLOUD: cloud})
     assert made._start(Start(asked, again=again)) is False
     assert cloud.started == (state is ExecutorState.ASKED)
@@ -132,7 +133,7 @@ def test_an_instance_waits_for_the_cluster_s_answer_and_a_no_is_one_for_it_too(f
     executor = SimpleNamespace(since=0.0, state=ExecutorState.ASKED, alive=True)
     cloud = Lossy(executor, NoCapacityError("none now"))
     core = Decided({"e": executor}, waits=2, forbid=forbid)
-    made._core = cast("Any", core)
+    made._view = cast("Any", core)
     made._sides = cast("Any", {Domain.CLOUD: cloud})
     assert made._start(Start(asked)) is False
     assert core.waits <= 0 and cloud.started == (not forbid)

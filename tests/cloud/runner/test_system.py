@@ -42,10 +42,19 @@ def run(world: World, made: dict[Domain, Side] | None = None) -> RunState:
     return runs.carry_out(world.place, made=made or world.sides())
 
 
-def test_both_sides(tmp_path: Path, cluster: LocalCluster) -> None:
+def test_both_sides(tmp_path: Path, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks on both; data go both ways, each copy compared; the results are on the cluster's side."""
+    # Threads that start and watch executors read the state while the one that decides changed it.
+    readers: set[int] = set()
+
+    def noted(state: RunState, name: str) -> Any:
+        readers.add(threading.get_ident())
+        return object.__getattribute__(state, name)
+
+    monkeypatch.setattr(RunState, "__getattribute__", noted)
     world = World(tmp_path, cluster, nodes=1, instances=1, width=3, seconds=0.3, backup=False)
     state = run(world)
+    assert readers == {threading.get_ident()}
     world.right(state)
     where = {one.domain for one in state.tasks.values()}
     assert where == {Domain.HPC, Domain.CLOUD}

@@ -6,6 +6,8 @@ for what may not have been carried out; each command may be repeated.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from whesl.cloud.core.plan_records import Domain
 from whesl.cloud.core.scaler_events import ScalerState
 from whesl.cloud.runner import messages
@@ -26,11 +28,10 @@ from whesl.cloud.runner.events_and_commands import (
 from whesl.cloud.runner.messages import ExecutorReport
 from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.scaling import Scaling
-from whesl.cloud.runner.state import Executor, RunState
+from whesl.cloud.runner.state import Executor, RunState, RunView
 from whesl.cloud.runner.transition_context import Context
 
 ESCALATED = 75  # ``whesl exec``: the job is to be run again
-_ANSWER = 60.0  # seconds for which instances wait until the cluster has said whether it takes requests
 Outcome = tuple[list[r.Record], list[Command]]
 
 
@@ -107,18 +108,10 @@ class Core:
         self._why = why
         return self._close(now)
 
-    def must_wait(self, asked: r.ExecutorAsked, now: float) -> bool:
-        """Whether an instance waits for the cluster, which has not said yet whether it takes its part."""
-        if asked.domain is Domain.HPC or self._limits.cloud_instead or self.state.refusal != "":
-            return False
-        return any(
-            one.domain is Domain.HPC and one.state is ExecutorState.ASKED and now < one.since + _ANSWER
-            for one in list(self.state.executors.values())
-        )
-
-    def forbidden(self, asked: r.ExecutorAsked) -> bool:
-        """Whether an instance is not to be paid for, since the cluster refuses its part."""
-        return asked.domain is Domain.CLOUD and bool(self.state.refusal) and not self._limits.cloud_instead
+    def view(self) -> RunView:
+        """Return a copy of the run for threads other than the one that decides."""
+        executors = {one.id: replace(one) for one in self.state.executors.values()}
+        return RunView(executors, self.state.refusal, cloud_instead=self._limits.cloud_instead)
 
     @property
     def over(self) -> bool:

@@ -1,7 +1,8 @@
 """The runner's shell: it writes records, carries commands out, and tells the core what came of them.
 
-One thread decides and writes; what may take long is done by others, a few for each side. A call that failed
-for the moment is repeated until it succeeds or is not wanted any more.
+One thread decides and writes; what may take long is done by others, a few for each side. These read a copy of
+the run's state, which is made anew after each record. A call that failed for the moment is repeated until it
+succeeds or is not wanted any more.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class Shell:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self._core, self._journal, self._sides = core, journal, dict(sides)
+        self._view = core.view()
         self._scratch, self._poll, self._again, self._notify = scratch, poll, again, notify
         self._stop = stop
         self._events: queue.Queue[Event | _Told] = queue.Queue()
@@ -123,6 +125,7 @@ class Shell:
         records, commands = outcome
         if records:
             self._write(records)
+            self._view = self._core.view()
         for record in records:
             self._notify(record)
         for command in commands:
@@ -186,7 +189,8 @@ class Shell:
         asked, called = command.asked, command.again
         side = self._sides[asked.domain]
         while not self._over.is_set():
-            executor = self._core.state.executors[asked.id]
+            view = self._view
+            executor = view.executors[asked.id]
             if asked.ends and time.time() >= executor.since + asked.seconds:
                 self._events.put(Refused(id=asked.id, why="its time was over before it was started"))
                 return False
@@ -194,10 +198,10 @@ class Shell:
                 self._events.put(Refused(id=asked.id, why="no longer needed"))
             if executor.state in (ExecutorState.ENDING, ExecutorState.GONE):
                 return False
-            if not called and self._core.forbidden(asked):
+            if not called and view.forbidden(asked):
                 self._events.put(Refused(id=asked.id, why=_FORBIDDEN))
                 return False
-            if not called and self._core.must_wait(asked, time.time()):
+            if not called and view.must_wait(asked, time.time()):
                 self._over.wait(min(self._poll, self._again))
                 continue
             called = True
@@ -213,7 +217,7 @@ class Shell:
                 called = not isinstance(error, NoCapacityError)
                 self._over.wait(self._again)
                 continue
-            if not executor.alive:
+            if not self._view.executors[asked.id].alive:
                 side.end(asked.id, handle)  # the answer came after it was given up
                 return False
             seen = {asked.id: Seen(state=ExecutorState.WAITING, handle=handle)}
@@ -270,7 +274,7 @@ class Shell:
             began = time.time()
             executors = [
                 (one.id, one.handle, one.asked.ends)
-                for one in list(self._core.state.executors.values())
+                for one in self._view.executors.values()
                 if one.domain is domain and one.alive
             ]
             try:
@@ -283,7 +287,7 @@ class Shell:
 
     def _wanted(self, known_as: str) -> bool:
         """Whether an executor is written down and has not ended; asked after a look, it knows all of them."""
-        executor = self._core.state.executors.get(known_as)
+        executor = self._view.executors.get(known_as)
         return executor is not None and executor.alive
 
     def _listen(self, domain: Domain) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -15,6 +15,7 @@ from whesl.cloud.transfer.port import Digest
 from whesl.runtime.journal import Record as Entry
 
 LEAST_BILLED = 60.0  # seconds of an instance that are paid at least
+_ANSWER = 60.0  # seconds for which instances wait until the cluster has said whether it takes requests
 
 
 @dataclass
@@ -62,6 +63,32 @@ class Executor:
             return 0.0
         seconds = (self.gone or now) - self.since
         return self.asked.hourly * max(LEAST_BILLED, seconds) / HOUR
+
+
+@dataclass(frozen=True)
+class RunView:
+    """What threads that start and watch executors know of the run: copies, which nothing changes.
+
+    ``executors`` and ``refusal`` are those of ``RunState``; ``cloud_instead``: whether instances may do what
+    the cluster refuses.
+    """
+
+    executors: Mapping[str, Executor]
+    refusal: str | None
+    cloud_instead: bool
+
+    def must_wait(self, asked: r.ExecutorAsked, now: float) -> bool:
+        """Whether an instance waits for the cluster, which has not said yet whether it takes its part."""
+        if asked.domain is Domain.HPC or self.cloud_instead or self.refusal != "":
+            return False
+        return any(
+            one.domain is Domain.HPC and one.state is ExecutorState.ASKED and now < one.since + _ANSWER
+            for one in self.executors.values()
+        )
+
+    def forbidden(self, asked: r.ExecutorAsked) -> bool:
+        """Whether an instance is not to be paid for, since the cluster refuses its part."""
+        return asked.domain is Domain.CLOUD and bool(self.refusal) and not self.cloud_instead
 
 
 @dataclass
