@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from whesl.managers.resource.launcher_shims import install
 from whesl.managers.resource.launcher_shims.pbs_rewriting import tasks
 
 LINES = ["n01", "n01", "n02", "n03", "n04"]
@@ -33,3 +38,25 @@ ENVIRON = {"WHESL_NODELIST": "n01,n04", "WHESL_SWAPPED": '{"n02": "n04"}', "WHES
 )
 def test_tasks(words: list[str], found: list[str] | None) -> None:
     assert tasks(words[0], words[1:], ENVIRON, LINES) == found
+
+
+@pytest.mark.parametrize("words", [("pbsdsh", "-v", "hostname"), ("pbs_tmrsh", "n01", "hostname")])
+def test_the_shim_becomes_the_program_that_starts_tasks(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Seen without PBS by what that program says of a library that is none.
+
+    The program was once moved to another folder, and the launcher looked for it at its old place.
+    """
+    shims, real, pbs, lines = (tmp_path / name for name in ("shims", "real", "pbs", "nodes"))
+    (pbs / "lib").mkdir(parents=True)
+    (pbs / "lib" / "libpbs.so").touch()
+    real.mkdir()
+    for name in ("pbsdsh", "pbs_tmrsh"):
+        (real / name).write_text("#!/bin/sh\necho the real command\n")
+        (real / name).chmod(0o755)
+    path = f"{real}:{os.environ['PATH']}"
+    install(shims, path=path)
+    lines.write_text("\n".join(LINES))
+    job = {"PATH": f"{shims}:{path}", "WHESL_PBS_NODEFILE": str(lines), "PBS_EXEC": str(pbs), **ENVIRON}
+    done = subprocess.run(words, env=job, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (69, ""), done.stderr
+    assert done.stderr.startswith("whesl: the task manager of PBS: no libpbs: ")

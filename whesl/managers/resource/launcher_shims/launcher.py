@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from whesl.managers.resource.launcher_shims.srun_to_flux import Run
 
-_ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, os.pardir, os.pardir)
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOT = os.path.join(_HERE, os.pardir, os.pardir, os.pardir, os.pardir)
 sys.path.insert(0, _ROOT)
 
 from whesl.managers.resource.launcher_shims import MARKER  # noqa: E402 - only found through the path above
@@ -232,7 +233,7 @@ def become_tasks(name: str, argv: list[str], whole: str) -> None:
     except (OSError, ValueError):
         return
     if words is not None:
-        program = os.path.join(_ROOT, "whesl", "rjms", "pbs", "tm_program.py")
+        program = os.path.join(_HERE, os.pardir, "pbs", "tm_program.py")
         os.execv(sys.executable, [sys.executable, "-I", program, *words])  # noqa: S606 - no shell is wanted
 
 
