@@ -186,8 +186,8 @@ def _lines(name: str, count: int, lines: list[int]) -> str:
 def _requirements(
     name: str, log: Log, path: Path, rows: NDArray[Any], clusters: list[Cluster]
 ) -> Requirements:
+    from whesl.files.packed_text import unpacked
     from whesl.lab.simulators.grid import cluster_eligibility
-    from whesl.managers.workflow.compressed import unpacked
 
     if name == "none":
         return cluster_eligibility.none(len(rows), len(clusters))

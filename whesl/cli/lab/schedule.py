@@ -100,13 +100,13 @@ def schedule(
         compile_choice.in_plain_python()
 
     from whesl.lab.results.result_writers import as_json
-    from whesl.lab.simulators.cluster.failure_alignment import beside
-    from whesl.lab.simulators.cluster.failure_alignment import predictor as named
     from whesl.lab.simulators.cluster.simulation import simulate
     from whesl.lab.simulators.cluster.simulation_records import spans
 
     truth, shift = None, 0.0
     if failures is not None:
+        from whesl.lab.simulators.cluster.failure_alignment import beside
+
         truth = _records(failures, system, nodes, strict=strict)
         try:
             truth, shift = beside(read, truth, nodes, float(work.submit[0]), float(work.submit[-1]))
@@ -118,6 +118,8 @@ def schedule(
     if policy == "reliable":
         if truth is None:
             raise UsageError("the policy reliable needs failures to avoid", hint="--failures FILE gives them")
+        from whesl.lab.simulators.cluster.failure_alignment import predictor as named
+
         given = named(predictor, truth, seed, float(work.submit[0]))
     begun = time.perf_counter()
     result = simulate(work, nodes, policy, history=truth, predictor=given)

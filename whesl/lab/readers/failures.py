@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 import numpy as np
 
-from whesl.managers.workflow.compressed import unpacked
+from whesl.files.packed_text import unpacked
 from whesl.model.errors import UsageError, WheslError
 from whesl.prediction.failures.failure_history import History, bursts, merged
 

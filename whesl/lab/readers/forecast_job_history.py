@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.files.packed_text import unpacked
 from whesl.lab.readers import swf
 from whesl.lab.readers.failures import told
 from whesl.lab.readers.format_detection import read_jobs
 from whesl.lab.readers.job_records import Clock, State, content
-from whesl.managers.workflow.compressed import unpacked
 from whesl.model.errors import UsageError, WheslError
 from whesl.prediction.free_nodes.job_history import DAY, Jobs, jobs
 

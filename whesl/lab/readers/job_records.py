@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whesl.files.packed_text import unpacked
 from whesl.lab.readers.failures import Malformed
 from whesl.lab.readers.swf import parse
-from whesl.managers.workflow.compressed import unpacked
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:

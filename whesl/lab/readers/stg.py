@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from whesl.files.packed_text import text
 from whesl.lab.readers.workflow_graph import Graph, graph
-from whesl.managers.workflow.compressed import text
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ Format: D. Feitelson, D. Talby, J. P. Jones, "Standard Workload Format", Paralle
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.files.packed_text import unpacked
 from whesl.lab.readers.failures import Malformed, shown
-from whesl.managers.workflow.compressed import unpacked
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ FIELDS = (
     "think_time",
 )
 COUNT = len(FIELDS)
-_DECIMAL = b"0123456789+-.eE \t\n"  # bytes of lines that NumPy and Python read alike
+_DECIMAL = b"0123456789+-.eE \t\r\n"  # bytes of lines that Arrow and Python read alike
+_LOADED = 1 << 20  # bytes of lines that Python reads in the time in which Arrow is loaded
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -123,14 +125,16 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
     """
     if b"\n" not in content:  # lines that end with a carriage return alone
         content = content.replace(b"\r", b"\n")
-    lines = list(_lines(content))
-    line = np.array([number for number, _ in lines], dtype=np.int64)
+    header, begin = _header(content)
+    first = 1 + content.count(b"\n", 0, begin)
     malformed: list[Malformed] = []
-    values = _table([text for _, text in lines])
-    if values is None:
+    values = _table(content[begin:]) if len(content) - begin >= _LOADED else None
+    if values is not None:
+        line = np.arange(first, first + values.shape[1])
+    else:
         rows: list[list[float]] = []
         jobs: list[int] = []
-        for number, text in lines:
+        for number, text in _lines(content):
             row = _row(text)
             if isinstance(row, str):
                 malformed.append(Malformed(number, row))
@@ -143,7 +147,7 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
         raise WheslError(_refusal(name, malformed, len(line)))
     if not len(line):
         raise WheslError(f"{name}: no job in it; an SWF log has a line of {COUNT} numbers for each job")
-    return Log(name, _header(content), values, line, tuple(malformed))
+    return Log(name, header, values, line, tuple(malformed))
 
 
 def _refusal(name: str, malformed: list[Malformed], jobs: int) -> str:
@@ -152,20 +156,21 @@ def _refusal(name: str, malformed: list[Malformed], jobs: int) -> str:
     return f"{name}: {kind} ({lines}); a job is a line of {COUNT} numbers, -1 where one is missing"
 
 
-def _header(content: bytes) -> dict[str, str]:
+def _header(content: bytes) -> tuple[dict[str, str], int]:
+    """Return what the header says by label, and where the first line that is to hold a job begins."""
     header: dict[str, str] = {}
     begin = 0
     while begin < len(content):
         end = content.find(b"\n", begin)
         end = len(content) if end < 0 else end
-        text = content[begin:end].strip()
+        text = content[begin:end].strip(b" \t\r")
         if text and not text.startswith(b";"):
             break
         label, colon, value = text.lstrip(b";").decode(errors="replace").partition(":")
         if colon and label.strip():
             header[label.strip()] = value.strip()
         begin = end + 1
-    return header
+    return header, begin
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -175,16 +180,37 @@ def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
             yield number, text
 
 
-def _table(lines: list[bytes]) -> NDArray[np.float64] | None:
+def _table(lines: bytes) -> NDArray[np.float64] | None:
     """Return the numbers of all lines at once; None where one of the lines has to be looked at by itself."""
-    text = b"\n".join(lines).replace(b"\r", b" ")
-    if not text or text.translate(None, _DECIMAL):
+    if lines.translate(None, _DECIMAL):
         return None
+    from pyarrow import ArrowInvalid, csv, float64
+
+    text = _single_spaced(lines)
+    names = list(map(str, range(len(text.partition(b"\n")[0].split()))))
     try:
-        values = np.loadtxt(io.BytesIO(text), usecols=range(COUNT), ndmin=2, comments=None)
-    except ValueError:
+        table = csv.read_csv(
+            io.BytesIO(text),
+            csv.ReadOptions(use_threads=False, column_names=names),
+            csv.ParseOptions(delimiter=" ", quote_char=False),
+            csv.ConvertOptions(column_types=dict.fromkeys(names, float64()), include_columns=names[:COUNT]),
+        )
+    except ArrowInvalid:
         return None
-    return values.T if len(values) == len(lines) and np.isfinite(values).all() else None
+    values = np.array([column.to_numpy() for column in table.columns])
+    # Arrow passes over empty lines, which the lines' numbers count.
+    every = len(values) == COUNT and values.shape[1] == text.count(b"\n") and np.isfinite(values).all()
+    return values if every else None
+
+
+def _single_spaced(lines: bytes) -> bytes:
+    """Return lines with one space between words, none at their begins and ends, and a last newline."""
+    spaced = b"\n" + lines.translate(bytes.maketrans(b"\t\r", b"  ")).rstrip() + b"\n"
+    text = np.frombuffer(spaced, np.uint8)
+    space = text == ord(" ")
+    again = space[1:] & (space[:-1] | (text[:-1] == ord("\n")))
+    squeezed: bytes = text[1:][~again].tobytes()
+    return squeezed.replace(b" \n", b"\n")
 
 
 def _row(text: bytes) -> list[float] | str:
@@ -193,12 +219,16 @@ def _row(text: bytes) -> list[float] | str:
     if len(words) < COUNT:
         return f"{len(words)} fields"
     row = []
-    for place, word in enumerate(words[:COUNT], 1):
-        try:
-            number = float(word)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            return f"field {place} is no number: {word[:20].decode(errors='replace')!r}"
-        row.append(number)
-    return row
+    with contextlib.suppress(ValueError):
+        row = list(map(float, words[:COUNT]))
+    if row and all(map(math.isfinite, row)):
+        return row
+    place, word = next((at, word) for at, word in enumerate(words, 1) if not _finite(word))
+    return f"field {place} is no number: {word[:20].decode(errors='replace')!r}"
+
+
+def _finite(word: bytes) -> bool:
+    try:
+        return math.isfinite(float(word))
+    except ValueError:
+        return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from whesl.managers.workflow.compressed import text
+from whesl.files.packed_text import text
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:

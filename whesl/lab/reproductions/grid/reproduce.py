@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from whesl.files.packed_text import text
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.results.table_and_figure import Figure, Series, Table
 from whesl.lab.simulators.grid import cluster_eligibility, failure_records, simulation
 from whesl.lab.simulators.grid.cluster_files import Cluster, grid, read
-from whesl.managers.workflow.compressed import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from whesl.files.packed_text import text
 from whesl.lab.readers import stg
 from whesl.lab.reproductions.registry import Finding, Report, experiment, needed
 from whesl.lab.results.table_and_figure import Cell, Table
 from whesl.lab.simulators.workflow.simulate import simulate
 from whesl.lab.simulators.workflow.workload import workload
-from whesl.managers.workflow.compressed import text
 from whesl.placement.policies.list_scheduling import FIFO, RANK_HYBD
 
 if TYPE_CHECKING:

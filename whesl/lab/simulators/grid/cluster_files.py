@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from whesl.files import toml
+from whesl.files.packed_text import text
 from whesl.lab.simulators.grid.event_loop import Grid
-from whesl.managers.workflow.compressed import text
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.files.packed_text import text
 from whesl.lab.simulators.grid.event_loop import Outages
-from whesl.managers.workflow.compressed import text
 from whesl.model.errors import UsageError
 from whesl.prediction.failures.failure_history import merged
 
