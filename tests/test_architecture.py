@@ -221,6 +221,7 @@ ALLOWED: dict[str, set[str]] = {
     "runtime/journal": {"files", "language", "model", "runtime/locking"},
     "runtime/locking": {"files", "model"},
     "runtime/node_agent": {"files", "model", "runtime/detect", "runtime/locking", "runtime/wire"},
+    "runtime/node_health": {"managers/resource", "model", "runtime/wire"},
     "runtime/operations": {"files", "language", "model", "runtime/detect", "runtime/journal"},
     "runtime/rule_learning": {"model", "runtime/diagnose"},
     "runtime/wire": {"files", "model", "runtime/journal"},

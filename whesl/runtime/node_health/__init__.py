@@ -1,0 +1,1 @@
+"""Health of a task's nodes, checked before an attempt begins on them."""
