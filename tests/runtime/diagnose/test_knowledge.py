@@ -12,7 +12,8 @@ from whesl.runtime.diagnose.needles import SHORTEST, needles
 from whesl.runtime.diagnose.prepared import FILE, encoded, made, prepared
 from whesl.runtime.diagnose.vocabulary import Role
 
-ENTRIES = prepared().entries
+ENTRIES = [entry for entry in prepared().entries if entry.role is not Role.TOPIC]
+TOPICS = [entry for entry in prepared().entries if entry.role is Role.TOPIC]
 
 
 def found(*lines: str) -> tuple[Finding, ...]:
@@ -38,6 +39,14 @@ def test_samples(entry: Entry) -> None:
             assert entry.cause_class in classes, (sample, names)
     for sample in entry.ignores:
         assert entry.name not in [finding.entry.name for finding in found(sample)], sample
+
+
+@pytest.mark.parametrize("topic", TOPICS, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("heading", ["amrex::Abort::3::{} !!!", "--> FOAM FATAL ERROR: \n{}"])
+def test_a_message_of_any_trouble_is_of_the_class_of_its_words(topic: Entry, heading: str) -> None:
+    for sample in topic.sees:
+        lines = heading.format(sample).split("\n")
+        assert topic.cause_class in {finding.entry.cause_class for finding in found(*lines)}, sample
 
 
 def test_what_is_prepared_is_of_the_tables() -> None:

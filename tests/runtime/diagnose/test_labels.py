@@ -32,12 +32,23 @@ from whesl.runtime.diagnose.labels import clean, uncoloured
         ("[n02:12345] Killed", None, "n02"),
         ("MPICH ERROR [Rank 3] [job id 1.0] [Fri Oct 18 10:42:04 2024] [nid001] - Killed", 3, "nid001"),
         ("step12: Killed", None, None),
+        ("[3@node7] Killed", 3, "node7"),
+        ("28463ef361be:rank0.python: Killed", 0, "28463ef361be"),
+        ("1695433647::cxi:core:cxip_cb():3688<warn> nid005116: Killed", None, "nid005116"),
     ],
 )
 def test_labels(line: str, rank: int | None, node: str | None) -> None:
     cleaned = clean(line)
     assert cleaned.text in ("Killed", "step12: Killed")
     assert (cleaned.rank, cleaned.node) == (rank, node)
+
+
+def test_the_host_before_a_message_of_psm_is_no_part_of_a_longer_name() -> None:
+    cleaned = clean("s05r1b72.304088hfi_userinit_internal: assign_context command failed")
+    assert (cleaned.text, cleaned.node) == (
+        "hfi_userinit_internal: assign_context command failed",
+        "s05r1b72",
+    )
 
 
 def test_colours() -> None:

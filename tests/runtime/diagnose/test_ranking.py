@@ -104,6 +104,60 @@ def test_an_exception_is_of_the_class_that_its_words_tell() -> None:
     assert told(STEPS + "RuntimeError: boom\n")[0] == "segfault/app-bug"
 
 
+def test_words_of_harmless_lines_do_not_silence_a_message_that_is_known_word_by_word() -> None:
+    """The path of the test was read as "test error", and the peer's errno as "no error"."""
+    mount = "FATAL:   container creation failed: mount /tmp/test->/tmp/test error: while mounting /tmp/test\n"
+    assert told(STEPS + mount)[0] == "container"
+    gloo = "[rank1]:[E528 08:52:46.1 ProcessGroupGloo.cpp:145] Gloo connectFullMesh failed with [pair.cc:144]"
+    assert told(f"{STEPS}{gloo} no error\n")[0] == "launcher/rendezvous"
+    assert why(STEPS + "max test error 1.2e-3\nTraining complete.\n").outcome is Outcome.ENDED_WELL
+
+
+def test_a_program_that_stops_between_two_steps_did_not_say_that_it_has_done_its_work() -> None:
+    """It was called ended well, killed or not."""
+    assert why(STEPS).outcome is Outcome.UNKNOWN
+    assert why(STEPS + "step 200/200 loss 2.8\n").outcome is Outcome.ENDED_WELL
+
+
+def test_a_dump_of_memory_after_an_error_is_no_work() -> None:
+    dump = "00000000 00000000 00000000 00000000\n" * 3 + "00000007 00000000 00000000 00000000\n"
+    found = why(STEPS + "mlx5: n018.site: got completion with error:\n" + dump).cause
+    assert found is not None and found.finding.node == "n018.site"
+
+
+@pytest.mark.parametrize(
+    ("message", "rank", "node"),
+    [
+        ("FATAL ERROR: CUDA error in x on Pe 4 (n01 device 0 pci 0:1:0): an illegal memory access", 4, "n01"),
+        ("=   PID 7 RUNNING AT me@node1\n=   EXIT CODE: 134", None, "node1"),
+        (
+            "------------- Processor 821 Exiting: Caught Signal ------------\nReason: Segmentation fault\n"
+            "Abort(1) on node 63 (rank 63 in comm 496): application called MPI_Abort(comm=0x8, 1)",
+            821,
+            None,
+        ),
+        ("[1,0]<stderr>:Stalled ops:HorovodBroadcast_0 [missing ranks: 5]", 5, None),
+        ('0::Assertion `a >= b\' failed, file "x.cpp", line 468 !!!\nSIGABRT', 0, None),
+        (
+            "29: Abort(1) on node 29 (rank 29 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 1)\n"
+            "srun: error: h03: tasks 0-1,3-11,25-39: Killed",
+            29,
+            "h03",
+        ),
+        ("Sender: LSF System <lsf@c073>\ncat: write error: Input/output error", None, "c073"),
+        (
+            " *** CPASSERT failed ***\nMPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",
+            1,
+            None,
+        ),
+    ],
+)
+def test_the_place_among_the_words_of_messages(message: str, rank: int | None, node: str | None) -> None:
+    cause = why(f"{STEPS}{message}\n").cause
+    assert cause is not None
+    assert (cause.finding.rank, cause.finding.node) == (rank, node)
+
+
 def test_what_is_fatal_is_so_as_a_warning_too() -> None:
     log = STEPS + "WARNING: SLURM-job '12' failed, SLURM status is: 'TIMEOUT'\n"
     assert told(log) == ("time-limit", 201)

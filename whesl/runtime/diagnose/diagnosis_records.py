@@ -26,6 +26,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         fatal: the job ends of it also where the line calls itself a warning.
         report: it stands before the output of the job that it tells of: what follows says nothing against it.
         below: what the line below it looks like where that one says what went wrong: it is shown then.
+        by_words: it may tell of any trouble: the first topic that its words hold, or those of the line
+            below it, says of which class it is.
         library, exception: the pattern library, and what a rule would name of it; empty for none.
         sees, ignores: real lines that it finds, and others that it must not.
     """
@@ -44,6 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     fatal: bool = False
     report: bool = False
     below: str = ""
+    by_words: bool = False
     library: str = ""
     exception: str = ""
     sees: tuple[str, ...] = ()
@@ -79,11 +82,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of steady work near the end of a file: a step, an iteration, a row of numbers."""
+    """A line of steady work near the end of a file: a step, an iteration, a row of numbers.
+
+    Attributes:
+        number, line: the file, and the line in it.
+        rank: as the line's label says.
+        final: it tells of the last of so many steps: ``step 500/500``.
+    """
 
     number: int
     line: int
     rank: int | None = None
+    final: bool = False
 
 
 class Accounting(msgspec.Struct, frozen=True, kw_only=True):

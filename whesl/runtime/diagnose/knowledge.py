@@ -38,6 +38,7 @@ class _Table(msgspec.Struct, frozen=True):
     fatal: bool = False
     report: bool = False
     below: str = ""
+    by_words: bool = False
     exception: str = ""
     sees: list[str] = []
     ignores: list[str] = []
@@ -72,8 +73,8 @@ def _wrong(table: _Table, given: dict[str, Any]) -> str:
     unknown = sorted(given.keys() - {field.encode_name for field in msgspec.structs.fields(_Table)})
     if unknown:
         return f"{unknown[0]!r} is not known here"
-    if table.role in (Role.CAUSE, Role.SYMPTOM) and (table.cls is None or not table.means):
-        return "a cause and a symptom have a class and a sentence (means)"
+    if table.role in (Role.CAUSE, Role.SYMPTOM, Role.TOPIC) and (table.cls is None or not table.means):
+        return "a cause, a symptom and a topic have a class and a sentence (means)"
     return ""
 
 
@@ -96,6 +97,7 @@ def _entry(name: str, table: _Table) -> Entry:
         fatal=table.fatal,
         report=table.report,
         below=table.below,
+        by_words=table.by_words,
         library=library,
         exception=exception,
         sees=tuple(table.sees),

@@ -64,7 +64,7 @@ _FORMS = (
     ("(a", r"\(?[Rr]ank[ =_#]?(?P<rank>\d+)\)?(?:[:|\]] ?| - )"),
     ("a", r"(?:MPI )?[Pp]rocess (?P<rank>\d+): "),
     ("[", r"\[(?P<rank>\d+)/\d+\]:? +"),
-    ("[", rf"\[(?P<rank>\d+):(?P<node>{HOST})\]:? ?"),
+    ("[", rf"\[(?P<rank>\d+)[:@](?P<node>{HOST})\]:? ?"),
     ("[", rf"\[(?P<node>{NUMBERED_HOST}):(?P<rank>\d+)\]:? (?=\[?[Rr]ank|[a-z]+ \d)"),
     # Cray: MPICH ERROR [Rank 0] [job id 1.0] [date] [nid001001] -
     (
@@ -73,6 +73,9 @@ _FORMS = (
         rf"\[(?P<node>{HOST})\] - ",
     ),
     ("a", rf"slurmstepd-(?P<node>{HOST}): "),
+    # PSM2: host.pid; PSM3: host:rankN.program. A container's host is named by digits too.
+    ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hf[ip]_|ipath_)"),
+    ("0a", r"(?P<node>[A-Za-z0-9][\w.-]*):rank(?P<rank>\d+)(?:\.[\w.-]+)?: "),
     # Hosts: NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, Ray.
     ("a", rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)"),
     ("a", rf"(?P<host>{HOST}):\d+:\d+ "),
@@ -85,8 +88,7 @@ _FORMS = (
     ("a", r"Abort\(\d+\) on node (?P<rank>\d+)(?: \(rank \d+ in comm \S+\))?: "),
     ("a", rf"(?P<node>{NUMBERED_HOST}): +"),
     ("a", rf"(?P<node>{NUMBERED_HOST}) (?=kernel: )"),
-    ("a", rf"libfabric:\d+:\d+::\w+:\w+:\w+\(\):\d+<\w+> (?P<node>{NUMBERED_HOST}): "),
-    ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hfi_|ipath_)"),
+    ("0a", rf"(?:libfabric:\d+:)?\d+::\w+:\w+:\w+\(\):\d+<\w+> (?P<node>{NUMBERED_HOST}): "),
     ("a", rf"(?P<node>{NUMBERED_HOST}) (?P<rank>\d+): "),
     ("[", rf"\[(?P<node>{NUMBERED_HOST})\]:? ?"),
     ("a", rf"(?P<node>{NUMBERED_HOST})(?: \| |>)"),

@@ -16,6 +16,7 @@ import msgspec
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.runtime.diagnose.diagnosis_records import Entry
 from whesl.runtime.diagnose.needles import Needle
+from whesl.runtime.diagnose.vocabulary import Role
 
 DIRECTORY = Path(__file__).parent / "knowledge"
 FILE = DIRECTORY / "prepared.json"
@@ -55,7 +56,9 @@ def made() -> Prepared:
     return Prepared(
         made_of=checksum(),
         entries=entries,
-        needles={text: needles(text) for entry in entries for text in entry.match},
+        needles={
+            text: needles(text) for entry in entries if entry.role is not Role.TOPIC for text in entry.match
+        },
     )
 
 

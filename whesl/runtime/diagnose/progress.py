@@ -23,7 +23,9 @@ _STEP = re.compile(
     r"|^\s*\d+ (?:OT|P_Mix|Broy|Diag|Pulay) "
     r"|^\s*(?:DAV|RMM|CG|OT|SCF|ENERGY|TIMING|WRITE|TIMESTEP|MAIN)\s*:?\s+\d)"
 )
-_NUMBERS = re.compile(r"\s*[-+]?\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
+# A row of numbers; not of words of memory, such as 00000007.
+_NUMBERS = re.compile(r"\s*[-+]?(?!0{3}\d)\d+(?:\.\d*)?(?:\s+[-+]?\d+(?:\.\d*)?(?:[eEdD][-+]?\d+)?){1,}\s*$")
+_FINAL = re.compile(r"\b0*([1-9]\d*) ?(?:/|of) ?0*\1\b|\b100(?:\.0+)? ?%")
 # No step: what tells of trouble. Substrings are found many times faster than one expression of them.
 _TROUBLE = (
     *("error", "fail", "fatal", "exception", "traceback", "abort", "kill", "signal", "warn", "timeout"),
@@ -73,8 +75,9 @@ class Tail:
             for number, content in enumerate(text.split(b"\n")[: text.count(b"\n")], line):
                 yield number, content.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]
 
-    def progress(self) -> Iterator[tuple[int, int | None]]:
-        """Yield the lines that tell of steady work, with the rank that prints them."""
+    def progress(self) -> Iterator[tuple[int, int | None, bool]]:
+        """Yield the lines that tell of steady work: the number, the rank that prints it, and whether it was
+        the last step of so many."""
         kinds: dict[str, _Kind] = {}  # by what lines are without their digits: most lines are of a few kinds
         for number, content in self.lines():
             key = content.translate(_NO_DIGITS)
@@ -82,7 +85,8 @@ class Tail:
             if kind is None:
                 kind = kinds[key] = _kind(content)
             if kind is not _Kind.OTHER:
-                yield number, clean(content).rank if kind is _Kind.STEP_OF_RANK else None
+                rank = clean(content).rank if kind is _Kind.STEP_OF_RANK else None
+                yield number, rank, _FINAL.search(content) is not None
 
 
 class Breaks:

@@ -216,7 +216,7 @@ class _Weighing:
             return accounting.state == "COMPLETED" and not accounting.status
         ends = [finding for finding in self._observed.findings if finding.entry.role is Role.END]
         if not ends:
-            return not told and self._still_working_at_the_end
+            return not told and self._all_steps_done
         last = ends[-1]
         if any(_place(candidate.finding) > _place(last) for candidate in told):
             return False
@@ -224,6 +224,19 @@ class _Weighing:
         # Solvers that did not converge end in their usual way.
         numbers = any(c.finding.entry.cause_class is CauseClass.NUMERICAL and c.score >= _CAUSE for c in told)
         return not numbers and all(candidate.score <= sure for candidate in told)
+
+    @cached_property
+    def _all_steps_done(self) -> bool:
+        """Whether one of the last lines of a file is the last step of so many.
+
+        Without that, a program that was ended between two steps looks the same.
+        """
+        lines = self._observed.last_lines
+        return any(
+            p.final and p.line >= lines[p.number] - _CLOSE
+            for p in self._observed.progress
+            if p.number < len(lines)
+        )
 
     @cached_property
     def _still_working_at_the_end(self) -> bool:

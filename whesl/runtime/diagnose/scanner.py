@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from whesl.language.detections.base import Pattern
+from whesl.model.evidence import CauseClass
 from whesl.runtime.detect.engines import Engine, searcher
 from whesl.runtime.detect.regex_canonical_form import canonical
 from whesl.runtime.diagnose.diagnosis_records import Entry, Finding, Observed, Progress
@@ -28,10 +29,8 @@ LONGEST = 1 << 20  # bytes of a line; what is longer is looked at in pieces
 _FIRST, _LAST = 200, 50  # findings of one entry that are kept, of the begin and of the end
 _PIECE = 128 << 10  # bytes that are searched at once
 _TEXT = 2000  # characters of a line that are kept
+_CLEAR = 70  # strength of a message that is known word by word
 _BELOW = 3  # lines below a heading, blank ones among them, of which one may say what went wrong
-_ANY_EXCEPTION = frozenset({"runtimes.python-exception", "runtimes.java-exception"})
-_WORDS = "general.words-"
-_NO_WORDS = frozenset({"general.words-input"})
 _FRAME = re.compile(r'\s*File ".*", line \d+')
 _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
@@ -55,7 +54,10 @@ class Knowledge:
     """
 
     def __init__(self, entries: Sequence[Entry], engine: str = "auto") -> None:
-        self._pairs = [(entry, text) for entry in entries for text in entry.match]
+        self._topics = sorted((e for e in entries if e.role is Role.TOPIC), key=lambda entry: -entry.strength)
+        self._pairs = [
+            (entry, text) for entry in entries if entry.role is not Role.TOPIC for text in entry.match
+        ]
         users: dict[tuple[Needle, bool], list[int]] = {}
         known = prepared().needles
         for number, (_, text) in enumerate(self._pairs):
@@ -85,6 +87,22 @@ class Knowledge:
                 groups = {name: value.decode("utf-8", "replace") for name, value in captured.items()}
                 result.append((self._pairs[number][0], groups))
         return result
+
+    def by_words(self, entry: Entry, text: str) -> Entry:
+        """Return a message of any trouble as one of the class that its words tell."""
+        for topic in self._topics:
+            # That an exception speaks of an argument does not say that the user gave it.
+            if entry.general and topic.cause_class is CauseClass.INPUT:
+                continue
+            if re.search("|".join(topic.match), text, re.IGNORECASE):
+                return msgspec.structs.replace(
+                    entry,
+                    cause_class=topic.cause_class,
+                    means=topic.means,
+                    advice=topic.advice,
+                    lasting=topic.lasting,
+                )
+        return entry
 
     def _searcher(self, number: int) -> Callable[[bytes], dict[str, bytes] | None]:
         form = canonical(Pattern(text=self._pairs[number][1], regex=True))
@@ -159,9 +177,9 @@ class Scanner:
         findings |= {(f.number, f.line, f.entry.name): f for kept in self._last.values() for f in kept}
         known = {(f.number, f.line) for f in findings.values()}
         progress = [
-            Progress(number=number, line=line, rank=rank)
+            Progress(number=number, line=line, rank=rank, final=final)
             for number, tail in enumerate(self._tails)
-            for line, rank in tail.progress()
+            for line, rank, final in tail.progress()
             if (number, line) not in known
         ]
         return Observed(
@@ -241,8 +259,10 @@ class Scanner:
         if not found:
             return ()
         # A line is what the most telling entry says; a harmless one that matches says that it is nothing.
-        if any(entry.role is Role.HARMLESS for entry, _ in found):
-            found = [pair for pair in found if pair[0].role in (Role.END, Role.FACT)]
+        harmless = [entry for entry, _ in found if entry.role is Role.HARMLESS]
+        if harmless:
+            least = _CLEAR if all(entry.general for entry in harmless) else None
+            found = [pair for pair in found if _stands(pair[0], least)]
         elif (text[:1].isspace() or cleaned.text[:1].isspace()) and _FRAME.match(clean(previous).text):
             return ()  # the source line of a traceback's frame
         telling = {e.role for e, _ in found if not e.general} & {Role.CAUSE, Role.SYMPTOM}
@@ -255,12 +275,17 @@ class Scanner:
             if held is None or (entry.strength, len(captured)) > (held[0].strength, len(held[1])):
                 best[role] = (entry, captured)
         for entry, captured in best.values():
-            entry = _by_its_words(entry, found)
             # All that is found in a line is of one place; what is of the same class names it best.
             ordered = sorted(found, key=lambda pair: pair[0].cause_class is entry.cause_class)
             places = {key: value for _, told in ordered for key, value in told.items()}
             finding = self._finding(entry, places | captured, cleaned, text, line)
-            self._keep(entry, _said_below(finding, following) if entry.below else finding)
+            below = _below(entry, cleaned.text, following)
+            if entry.below and below is not None:
+                finding = msgspec.structs.replace(finding, line=line + below[0], text=below[1].rstrip())
+            if entry.by_words:
+                words = finding.text if entry.below or below is None else f"{finding.text} {below[1]}"
+                finding = msgspec.structs.replace(finding, entry=knowledge.by_words(entry, words))
+            self._keep(entry, finding)
         return tuple(entry.name for entry, _ in best.values())
 
     def _keep(self, entry: Entry, finding: Finding) -> None:
@@ -290,29 +315,35 @@ class Scanner:
         )
 
 
+def _stands(entry: Entry, least: int | None) -> bool:
+    """Whether an entry counts beside a harmless one.
+
+    Args:
+        entry: what else was found in the line.
+        least: the strength from which the words of any harmless line do not silence it; None: they do.
+    """
+    if entry.role in (Role.END, Role.FACT):
+        return True
+    return least is not None and not entry.general and entry.strength >= least
+
+
 def _warns(line: Cleaned) -> bool:
     """Whether a line calls itself a warning, or says that the program goes on."""
     return is_warning(line.level) or bool(_WARNS.search(line.text)) or bool(_SOFT.search(line.text))
 
 
-def _by_its_words(entry: Entry, found: Iterable[tuple[Entry, dict[str, str]]]) -> Entry:
-    """Return what an exception of any program is by its words, as strong as the exception."""
-    if entry.name not in _ANY_EXCEPTION:
-        return entry
-    words = [each for each, _ in found if each.name.startswith(_WORDS) and each.name not in _NO_WORDS]
-    told = max(words, key=lambda each: each.strength, default=entry)
-    return msgspec.structs.replace(told, strength=entry.strength, explained=entry.explained)
-
-
-def _said_below(heading: Finding, following: str) -> Finding:
-    """Return the finding at the line below, where that one says what the heading announces."""
-    for number, text in enumerate(following.split("\n")[:_BELOW], 1):
-        said = clean(text).text
-        if re.search(heading.entry.below, said):
-            return msgspec.structs.replace(heading, line=heading.line + number, text=text.rstrip())
+def _below(entry: Entry, text: str, following: str) -> tuple[int, str] | None:
+    """Return how far below a heading the line stands that says what it announces, and that line."""
+    expected = entry.below or (r"\w" if text.endswith(":") else "")
+    if not expected:
+        return None
+    for number, content in enumerate(following.split("\n")[:_BELOW], 1):
+        said = clean(content).text
+        if re.search(expected, said):
+            return number, content
         if said.strip():
             break
-    return heading
+    return None
 
 
 def _decoded(data: bytes) -> str:

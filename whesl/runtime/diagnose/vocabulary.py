@@ -12,7 +12,8 @@ class Role(Enum):
 
     ``cause``: it names what went wrong. ``symptom``: another process, or a launcher, tells of what it saw.
     ``harmless``: jobs that end well print it too. ``end``: the program says that it has done its work.
-    ``fact``: where ranks run and which one failed first.
+    ``fact``: where ranks run and which one failed first. ``topic``: words that say of which class a message
+    is that may tell of any trouble; not looked for by themselves.
     """
 
     CAUSE = "cause"
@@ -20,6 +21,7 @@ class Role(Enum):
     HARMLESS = "harmless"
     END = "end"
     FACT = "fact"
+    TOPIC = "topic"
 
 
 class Outcome(Enum):
@@ -69,4 +71,4 @@ LASTING = frozenset(
 # What ends a job that hangs, sooner or later.
 ENDS_A_HANG = frozenset({CauseClass.TIME, CauseClass.CANCELLED})
 
-STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 80, Role.FACT: 0}
+STRENGTH = {Role.CAUSE: 80, Role.SYMPTOM: 45, Role.HARMLESS: 0, Role.END: 80, Role.FACT: 0, Role.TOPIC: 50}

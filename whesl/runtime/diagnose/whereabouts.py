@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -11,8 +12,21 @@ from whesl.runtime.diagnose.diagnosis_records import Finding, Observed
 from whesl.runtime.diagnose.vocabulary import Role
 
 _STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init", "applications.charm"})
+_ABORTS = "mpi.mpi-abort"
 _HOST = "general.local-host"
+_JOB_HOST = "general.job-host"
+# How messages name a rank or a node among their words.
+_IN_WORDS = (
+    re.compile(r"\bon Pe (?P<rank>\d+) \((?P<node>\S+) device"),
+    re.compile(r"\bWorker IP address: (?P<node>[\w.:-]+)"),
+    re.compile(r"/replica:\d+/task:(?P<rank>\d+)\b"),
+    re.compile(
+        r"(?i)\b(?:rank|MPI (?:task|process)|PET|processor) *[#=:]? *(?P<rank>\d+)\b(?! (?:of|ranks)\b)"
+    ),
+    re.compile(r"(?i)\bon (?:node|host) (?P<node>[a-z][\w.-]*\d[\w.-]*)"),
+)
 _STACK = 12  # lines of an error of MPI, and of a launcher's message that ends with the host
+_TASKS = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<ranks>[\d,-]+): ")
 Value = TypeVar("Value")
 
 
@@ -24,6 +38,8 @@ def located(cause: Finding, observed: Observed) -> Finding:
     """
     rank, node = cause.rank, cause.node
     if rank is None and node is None:
+        rank, node = _in_words(cause.text)
+    if rank is None and node is None:
         rank, node = _of_the_stack(cause, observed)
     told = [*_failed(observed), *(f for f in observed.findings if _same_kind(f, cause))]
     if rank is None and node is None and told:
@@ -31,9 +47,21 @@ def located(cause: Finding, observed: Observed) -> Finding:
     if rank is not None and node is None:
         node = _first(f.node for f in told if f.rank == rank)
         node = node or _only(f.node for f in observed.findings if f.rank == rank and f is not cause)
+        node = node or _first(_ran(rank, f.text) for f in observed.findings)
     if node is not None and rank is None:
         rank = _only(f.rank for f in told if f.node == node)
+    if node is None:
+        node = _only(f.node for f in observed.findings if f.entry.name == _JOB_HOST)
     return msgspec.structs.replace(cause, rank=rank, node=node)
+
+
+def _in_words(text: str) -> tuple[int | None, str | None]:
+    """Return what the message itself says."""
+    for form in _IN_WORDS:
+        if (match := form.search(text)) is not None:
+            told = match.groupdict()
+            return (int(told["rank"]) if told.get("rank") else None, told.get("node"))
+    return None, None
 
 
 def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str | None]:
@@ -43,7 +71,7 @@ def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str |
         for f in observed.findings
         if f.number == cause.number
         and (
-            (f.entry.name in _STACKS and 0 < cause.line - f.line <= _STACK)
+            (f.entry.name in _STACKS and abs(cause.line - f.line) <= _STACK)
             or (f.entry.name in (_HOST, cause.entry.name) and 0 < f.line - cause.line <= _STACK)
         )
         and (f.rank is not None or f.node is not None)
@@ -76,13 +104,25 @@ def _failed(observed: Observed) -> Sequence[Finding]:
     summaries = [
         f
         for f in observed.findings
-        if f.entry.role is Role.SYMPTOM and "summary" in f.entry.name and (f.rank is not None or f.node)
+        if f.entry.role is Role.SYMPTOM
+        and ("summary" in f.entry.name or f.entry.name == _ABORTS)
+        and (f.rank is not None or f.node)
     ]
     return [*account, *summaries]
 
 
 def _first(values: Iterable[Value | None]) -> Value | None:
     return next((value for value in values if value is not None), None)
+
+
+def _ran(rank: int, text: str) -> str | None:
+    """Return the node on which Slurm says that a rank ended."""
+    match = _TASKS.search(text)
+    for part in match["ranks"].split(",") if match else ():
+        first, _, last = part.partition("-")
+        if first and match and int(first) <= rank <= int(last or first):
+            return match["node"]
+    return None
 
 
 def _only(values: Iterable[Value | None]) -> Value | None:
