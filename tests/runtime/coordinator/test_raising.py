@@ -11,7 +11,7 @@ from tests.journals import rebuild, report
 from tests.runtime.coordinator.world import RULES, World, exception, spec
 from whesl.language.spec import Level
 from whesl.model.evidence import PredictedFailure
-from whesl.model.states import TaskState
+from whesl.model.states import JobState, TaskState
 from whesl.runtime.coordinator.core.raising import MOST_WAITING
 from whesl.runtime.coordinator.core.state import Settings
 from whesl.runtime.wire.messages import Control, Finished, PredictFailure, RaiseException, Reply
@@ -70,6 +70,20 @@ def test_a_task_is_told_until_it_has_taken_it(world: World) -> None:
     assert world.told(again, RaiseException) == [told]
     world.tell(again, report(task="w/a", kind="control", time=world.now, data={"id": told.id}))
     assert not world.told(world.register("a", peer="w/a#3", attempt=1), RaiseException)
+
+
+def test_what_was_raised_on_a_run_that_has_ended_is_not_raised_on_the_jobs_next_one(world: World) -> None:
+    """Its isolator had it, and was killed before the coordinator knew; the next run took it a second time."""
+    first = world.register("a", job="7")
+    raise_(world, task="a")
+    world.ports.fake.put("7", JobState.PENDING, restarts=1)
+    ended = Finished(task="w/a", state=TaskState.CANCELLED, exit_code=143, attempts=1, terminated=True)
+    world.tell(first, ended)
+    world.wait(30)
+    second = world.register("a", job="7", restarts=1)
+    assert not world.told(second, RaiseException)
+    raise_(world, identity="r2", task="a")
+    assert world.told(second, RaiseException)
 
 
 def test_told_again_it_is_one_and_is_answered_as_before(world: World) -> None:

@@ -140,7 +140,7 @@ def _change(state: State, record: records.AnyRecord, time: float) -> State:
             told = Parting(
                 state=record.state, exit_code=record.exit_code, reason=record.reason, again=record.again
             )
-            return state_edits.task_changed(state, record.task, parted=told)
+            return state_edits.task_changed(_nothing_raised(state, record.task), record.task, parted=told)
         case (
             records.CoordinatorStarted()
             | records.CoordinatorStopped()
@@ -397,14 +397,8 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
         # Nobody is left who waits for it, whoever it was that told of the end.
         if not recovery.closed:
             state = state_edits.recovery_changed(state, recovery.id, closed=new.value)
-    left = {
-        key: control
-        for key, control in state.controls.items()
-        if control.task != entry.id or control.action not in (ControlAction.RAISE, ControlAction.PREDICT)
-    }
-    state = msgspec.structs.replace(state, controls=left)
     return state_edits.task_moved(
-        state,
+        _nothing_raised(state, entry.id),
         entry.id,
         new,
         time,
@@ -414,3 +408,13 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
         told_by=record.told_by,
         peer=entry.peer or record.peer,
     )
+
+
+def _nothing_raised(state: State, task: str) -> State:
+    """Forget what was raised on a task's run that has ended: it was about that run, not about the job's next."""
+    left = {
+        key: control
+        for key, control in state.controls.items()
+        if control.task != task or control.action not in (ControlAction.RAISE, ControlAction.PREDICT)
+    }
+    return msgspec.structs.replace(state, controls=left)
