@@ -49,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
         "managers/workflow",
         "model",
         "runtime/coordinator",
+        "runtime/detect",
         "runtime/locking",
         "runtime/operations",
         "runtime/wire",

@@ -79,7 +79,7 @@ CASES = [
     (f'{DETECT}PROGRESS "a" stdout TIMEOUT 5', "ESL054", '"a"', "parentheses"),
     (f'{DETECT}PROGRESS "(a)(b)" stdout TIMEOUT 5', "ESL054", '"(a)(b)"', "name it"),
     (f'{DETECT}PROGRESS "(?P<a>a)(?P<b>b)" stdout TIMEOUT 5', "ESL054", '"(?P<a>a)(?P<b>b)"', ""),
-    (f'{DETECT}ANY ["a", LOG "a"] stdout', "ESL055", '"a"', "RECURRING"),
+    (f'{DETECT}ANY ["aa", LOG "aa"] stdout', "ESL055", '"aa"', "RECURRING"),
     (f'{DETECT}LOG "a" stdout TIMEOUT 0', "ESL060", "0", ""),
     (f'{DETECT}LOG "a" stdout TIMEOUT -5', "ESL060", "-5", ""),
     (f"{DETECT}SILENCE TIMEOUT 5 WARMUP -0.5", "ESL060", "-0.5", ""),
@@ -250,7 +250,7 @@ def test_numbers_of_clauses(clause: str, code: str) -> None:
         f"{DETECT}EXIT ANY EXCEPT CODE 2, 100-200\n{RECOVER}JOB NODE.REPLACE",
         f'{DETECT}EXIT ANY\n{RECOVER}JOB JOB.REPLACE {{"command": "./other"}}',
         f"{DETECT}EXIT ANY\n{RECOVER}JOB JOB.REMOVE",
-        f"{DETECT}EXIT CODE 1-255\n{RECOVER}JOB NODE.REPLACE",
+        f"{DETECT}EXIT CODE 1-125\n{RECOVER}JOB NODE.REPLACE",
     ],
 )
 def test_what_is_right_to_do_about_any_exit(text: str) -> None:
@@ -297,12 +297,12 @@ def test_an_empty_file_is_only_warned_of() -> None:
 @pytest.mark.parametrize(
     ("detections", "codes"),
     [
-        (('MATCH "(?P<h>a)" stdout',), []),
-        (('MATCH "(?P<h>a)" stdout', 'MATCH "b(?P<h>c)" stderr RECURRING 2'), []),
-        (('MATCH "(?P<h>a)" stdout', "NODE DOWN"), ["ESL075"]),
-        (('ANY ["x", MATCH "(?P<h>a)"] stdout',), ["ESL075"]),
-        (('MULTIPLE ["x", MATCH "(?P<h>a)"] stdout',), []),
-        (('MATCH "(?P<h>a)" stdout TIMEOUT 5',), []),
+        (('MATCH "(?P<h>abc)" stdout',), []),
+        (('MATCH "(?P<h>abc)" stdout', 'MATCH "b(?P<h>cde)" stderr RECURRING 2'), []),
+        (('MATCH "(?P<h>abc)" stdout', "NODE DOWN"), ["ESL075"]),
+        (('ANY ["xyz", MATCH "(?P<h>abc)"] stdout',), ["ESL075"]),
+        (('MULTIPLE ["xyz", MATCH "(?P<h>abc)"] stdout',), []),
+        (('MATCH "(?P<h>abc)" stdout TIMEOUT 5',), []),
         (("EXCEPTION CAPTURING 2 TIMES",), []),
         (("EXCEPTION CAPTURING 2 TIMES", "EXIT CODE 1"), ["ESL075"]),
         (("EXIT CODE 1",), ["ESL074"]),

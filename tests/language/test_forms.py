@@ -28,7 +28,7 @@ from whesl.model.evidence import CauseClass
 
 STDOUT, STDERR = Source(stream=Stream.STDOUT), Source(stream=Stream.STDERR)
 FILE = Source(stream=Stream.FILE, path="f")
-A, B = Pattern(text="a"), Pattern(text="b")
+A, B = Pattern(text="aa"), Pattern(text="bb")
 S = Span(line=9, column=1, end_line=9, end_column=1)
 
 
@@ -55,7 +55,7 @@ RECORDS = [
         span=S,
     ),
     LogDetection(
-        patterns=(A, Pattern(text="b+", regex=True), Pattern(text="c")),
+        patterns=(A, Pattern(text="b+", regex=True), Pattern(text="cc")),
         source=STDOUT,
         require=Require.ALL,
         span=S,

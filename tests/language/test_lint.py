@@ -66,7 +66,18 @@ CASES = [
     ),
     *(
         (f"{DETECT}{pattern} stdout", "ESL056", pattern.split(" ", 1)[1], "")
-        for pattern in ('LOG ":"', 'LOG "."', 'MATCH " "', 'MATCH "\\d+\\.\\d+"', 'MATCH "[a-z]"')
+        for pattern in (
+            'LOG "e"',
+            'LOG "="',
+            'LOG "["',
+            'LOG "er"',
+            'MATCH "[ERROR]"',
+            'LOG ":"',
+            'LOG "."',
+            'MATCH " "',
+            'MATCH "\\d+\\.\\d+"',
+            'MATCH "[a-z]"',
+        )
     ),
     *(
         (f'{DETECT}LOG "oops" file "{path}"', "ESL091", f'"{path}"', hint)
@@ -88,6 +99,13 @@ CASES = [
             ("-", "stdout"),
             ("run.log.gz", "as text"),
             ("logs/", "file's name"),
+            ("*", "only the log has"),
+            ("$HOME/*.*", "only the log has"),
+            ("**/run.log", "each depth"),
+            ("'run.log'", "quotes"),
+            ("my\\ run.log", "as it is"),
+            ("run.log,other.log", "each of the names"),
+            ("field.h5", "as text"),
         )
     ),
     (f'{DETECT}OUTPUT "out-%j.nc" MISSING', "ESL091", '"out-%j.nc"', "$SLURM_JOB_ID"),
@@ -96,7 +114,18 @@ CASES = [
     (f'{DETECT}SUCCESS IF OUTPUT "run.log" LOG "Done.*"', "ESL057", '"Done.*"', "MATCH"),
     (DISK % ('"/b/%j"', "/a"), "ESL091", '"/b/%j"', "$SLURM_JOB_ID"),
     (f'{DETECT}MULTIPLE ["solver failed", "solver"] output', "ESL055", '"solver"', "the other line"),
+    (f'{DETECT}OUTPUT "o.nc" OLDER THAN "o.nc"', "ESL091", '"o.nc"', "made of"),
     (f"{DETECT}SILENCE TIMEOUT 1", "ESL069", "1", "seconds"),
+    (f'{DETECT}HANG LOG "cycle" output TIMEOUT 1', "ESL069", "1", "seconds"),
+    (f'{DETECT}PROGRESS "cycle (\\d+)" output TIMEOUT 4', "ESL069", "4", "seconds"),
+    *(
+        (f'{DETECT}PROGRESS "{text}" output TIMEOUT 60', "ESL054", f'"{text}"', "the number")
+        for text in ("cycle ([a-z]+)", "(done)", "left (\\d+:\\d+)")
+    ),
+    *(
+        (f"{DETECT}EXIT CODE {codes}\n{RECOVER}JOB JOB.REPLACE", "ESL048", codes, "1-125")
+        for codes in ("1-255", "100-126")
+    ),
     (DISK % ('"/a"', "/a/"), "ESL079", '"/a"', "another file system"),
     (DISK % ('["/c", "/a/b"]', "/a"), "ESL079", '"/a/b"', ""),
     (DISK % ('"/a"', "/a/b"), "ESL079", '"/a"', ""),
@@ -132,6 +161,12 @@ SOUND = [
     f'{DETECT}OUTPUT "out.tar.gz" MISSING',
     f'{DETECT}MULTIPLE ["solver failed", "memory is short"] output',
     f'{DETECT}HANG MATCH "." output TIMEOUT 60',
+    f'{DETECT}MATCH "[aeiou]{{4}}" stdout',
+    f'{DETECT}LOG "oops" file "logs/*"',
+    f'{DETECT}LOG "oops" file "my run.log"',
+    f'{DETECT}PROGRESS "t = ([0-9.Ee+-]+) " output TIMEOUT 60',
+    f'{DETECT}PROGRESS "step (1\\d*)$" output TIMEOUT 60',
+    f"{DETECT}EXIT CODE 126, 127, 3-5\n{RECOVER}JOB JOB.REPLACE",
     f'{DETECT}MATCH "error.*failed" stdout',
     f'{DETECT}LOG "*** glibc detected ***" stdout',
     f'{DETECT}LOG "[n02:12345] *** An error" stdout',

@@ -61,6 +61,7 @@ def _signals() -> tuple[Feature, ...]:
     )  # fmt: skip
 
 
+_HET_STEP = "srun -l -n1 echo a : -n2 echo b | sort; srun --het-group=0 -n1 sh -c 'echo zero $SLURM_PROCID' : --het-group=1 -n2 sh -c 'echo one $SLURM_PROCID' | sort; exit 4\n"
 _CHILD = "sh -c 'trap \"echo child got USR1 >> signals; exit 4\" USR1; : > child-ready; i=0; while [ $i -lt 250 ]; do sleep 0.1; i=$((i+1)); done' & child=$!\n"
 _STEP = "srun -n1 sh -c 'trap \"echo step got USR1 >> signals; exit 4\" USR1; : > step-ready; i=0; while [ $i -lt 250 ]; do sleep 0.1; i=$((i+1)); done' & step=$!\n"
 _CANCELS = (
@@ -120,6 +121,7 @@ _REQUEUES = (
     outside("requeue-exit-code", _RUNS + "[ \"${SLURM_RESTART_COUNT:-0}\" -lt 2 ] && exit 111\nexit 0\n", _NOW, _SECOND, header=("--requeue",), managers=SLURM, seconds=40.0),
     outside("held-again", WAITS, Act(when=When.MARK, mark="ready", do=("scontrol", "hold", "{job}")), done("ready")),
     outside("suspended", "i=0; : > ready; while [ $i -lt 30 ]; do echo $i; sleep 0.1; i=$((i+1)); done\n", Act(when=When.MARK, mark="ready", do=("scontrol", "suspend", "{job}")), Act(when=When.SUSPENDED, do=("scontrol", "resume", "{job}")), managers=SLURM),
+    outside("suspended-step", "trap 'echo cont >> signals' CONT\nsrun sh -c 'i=0; : > ready; while [ $i -lt 40 ]; do sleep 0.1; i=$((i+1)); done; echo stepped' & wait $!; wait; echo $?\n", Act(when=When.MARK, mark="ready", do=("scontrol", "suspend", "{job}")), Act(when=When.SUSPENDED, do=("scontrol", "resume", "{job}")), managers=SLURM),
     outside("top-and-update", WAITS, Act(when=When.MARK, mark="ready", do=("scontrol", "update", "jobid={job}", "TimeLimit=20")), done("ready"), managers=SLURM),
     outside("renamed", WAITS, Act(when=When.MARK, mark="ready", do=("scontrol", "update", "jobid={job}", "JobName=renamed")), done("ready"), managers=SLURM),
 )  # fmt: skip
@@ -148,6 +150,7 @@ _DEPENDENTS = (
     outside("dependents-cancelled", STILL, *map(_dependent, _KINDS), scancel()),
     outside("dependents-signal", "ulimit -c 0\nsleep 1; kill -SEGV $$; sleep 5\n", *map(_dependent, _KINDS)),
     outside("dependent-array", "sleep 1\n", _dependent("aftercorr"), _dependent("afterok"), header=("--array=0-1",), managers=SLURM),
+    outside("dependents-hetjob", _HET_STEP, *map(_dependent, _KINDS), header=("--ntasks=1", "hetjob", "--ntasks=2"), managers=SLURM),
     outside("dependent-burst-buffer", "sleep 1\n", _dependent("afterburstbuffer"), managers=SLURM),
 )  # fmt: skip
 
@@ -170,19 +173,21 @@ _URGENT = (
 )
 
 
-def _preempted(mode: str, *acts: Act) -> Feature:
+def _preempted(mode: str, *acts: Act, ends: bool = False) -> Feature:
     text = (
-        "trap 'echo told TERM >> signals' TERM\n"
+        f"trap 'echo told TERM >> signals{'; exit 0' if ends else ''}' TERM\n"
         + _RUNS
         + _first(": > ready; i=0; while [ $i -lt 60 ]; do sleep 0.1; i=$((i+1)); done\n")
     )
     begin = Act(when=When.MARK, mark="ready", do=_URGENT)
-    return outside(f"preempted-{mode}", text, begin, *acts, header=(f"--partition=low-{mode}", "--exclusive"), managers=SLURM, seconds=60.0)  # fmt: skip
+    return outside(f"preempted-{mode}{'-ends' if ends else ''}", text, begin, *acts, header=(f"--partition=low-{mode}", "--exclusive"), managers=SLURM, seconds=60.0)  # fmt: skip
 
 
 _PREEMPTIONS = (
     _preempted("requeue", _NOW),
     _preempted("cancel"),
+    _preempted("requeue", _NOW, ends=True),
+    _preempted("cancel", ends=True),
     _preempted("suspend"),
     _preempted("off"),
 )

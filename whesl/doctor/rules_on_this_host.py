@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +16,9 @@ from whesl.language.path_expansion import expanded, expanded_path, path_argument
 from whesl.language.rules_file import located
 from whesl.language.spec import ExceptionSpec, Operation, ResourceKind, Spec
 from whesl.managers.workflow.port import needs_spares
+from whesl.model.errors import CouldNotObserveError
 from whesl.model.workflow import Task, Workflow, job_matches
+from whesl.runtime.detect.disk_usage import read_usage
 from whesl.runtime.operations.custom_handlers import command_of
 from whesl.runtime.operations.plan import RecoveryError
 
@@ -136,12 +137,15 @@ class Surroundings:
             message = f"there is no {place} here: nothing is measured"
             hint = "write a directory on the file system that is meant"
             yield self._finding("ESL081", message, hint, detection.span, path)
-        elif metric is DiskMetric.SPACE:
+        elif metric is not DiskMetric.QUOTA:  # whose commands may take seconds
             try:
-                usage = shutil.disk_usage(there[0])
-            except OSError:
+                used = read_usage(there[0], metric).fraction
+            except CouldNotObserveError as error:
+                hint = "write a directory on the file system that is meant"
+                yield self._finding(
+                    "ESL081", f"{error.message}: nothing is measured", hint, detection.span, path
+                )
                 return
-            used = usage.used / max(1, usage.used + usage.free)
             if used > most:
                 message = f"{place} is {used:.0%} full here already: it is raised at once"
                 hint = "write a percentage that it is to pass, or make room before"

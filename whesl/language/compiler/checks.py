@@ -311,11 +311,15 @@ class _Check:
         """Find what restarts a task whose command cannot be executed."""
         for statement in detected:
             form = statement.form
-            any_end = form.keyword("ANY") if form.kind == "exit" else None
-            if any_end is None:
+            if form.kind != "exit":
                 continue
+            any_end = form.keyword("ANY")
             done = steps.get(statement.exception.text, ())
             codes = [*form.ranges("code")]
+            if any_end is None:
+                if done and not any(_starts_another(step) for step in done):
+                    self._never_started_by_range(codes)
+                continue
             spared = {code for first, last in codes for code in _SHELL if _between(first, code, last)}
             if spared == _SHELL or not done or any(_starts_another(step) for step in done):
                 continue
@@ -330,6 +334,21 @@ class _Check:
                 if not codes
                 else f"add {missing} to its EXCEPT CODE",
             )
+
+    def _never_started_by_range(self, codes: Iterable[tuple[Word, Word]]) -> None:
+        for first, last in codes:
+            meant = [
+                str(code) for code in sorted(_SHELL) if first is not last and _between(first, code, last)
+            ]
+            if meant:
+                self._findings.add(
+                    "ESL048",
+                    f"EXIT CODE {first.text}-{last.text} also restarts what ended with {' or '.join(meant)}:"
+                    " a command that cannot be executed or is not found",
+                    Range(first.start, last.end),
+                    severity=Severity.WARNING,
+                    hint="write 1-125, 128-255, or EXIT ANY EXCEPT CODE 126, 127",
+                )
 
     def _cycles(self, detected: Iterable[syntax.Detected]) -> None:
         counted: dict[str, dict[str, Word]] = {}

@@ -10,6 +10,7 @@ MAX_SEVERITY = 7  # Flux RFC 21
 MAX_SECONDS = 1e9  # about thirty years
 # Detection looks at its timers about this often; a shorter one would only raise false alarms.
 FLOOR_SECONDS = 1.0
+USUAL_GAP = 5.0  # seconds: what starts, computes or fills its buffer prints nothing for so long
 
 
 def count(findings: Findings, word: Word | None, what: str, default: int) -> int:
@@ -51,6 +52,15 @@ def timeout(findings: Findings, word: Word) -> float | None:
             word,
             severity=Severity.WARNING,
             hint="times are seconds",
+        )
+    elif value is not None and value < USUAL_GAP:
+        findings.add(
+            "ESL069",
+            f"a sound program gives no sign of life for {value:g} s, too: while it starts, computes, or fills"
+            " its buffer",
+            word,
+            severity=Severity.WARNING,
+            hint=f"write the longest gap of the program's output, {USUAL_GAP:g} or more; times are seconds",
         )
     return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from whesl.language.compiler.detection_checks import DetectionCheck
     from whesl.language.compiler.syntax import Form
 
-USUAL_GAP = 5.0  # seconds: what starts, computes or fills its buffer prints nothing for so long
 TIMEOUT_FLOOR = 1.0  # seconds: no output is ever that regular (CASMcode#327)
+_NUMBERS = "01234567890.0123456789 -1.5"  # in which an expression for a number is found
 PROGRESS_GROUP = "progress"  # the name that an unnamed group of PROGRESS is given
 # What torchrun prints where a worker has failed; it ends all others, and starts all anew or ends itself
 # (torch/distributed/elastic/multiprocessing/api.py).
@@ -80,15 +81,6 @@ class SilenceDetection(Kind, frozen=True, kw_only=True, tag="silence"):
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> SilenceDetection | None:
         timer = check.timer(form)
-        if timer is not None and TIMEOUT_FLOOR <= timer[0] < USUAL_GAP:
-            assert form.timer is not None
-            check.warn(
-                "ESL069",
-                f"a sound program prints nothing for {timer[0]:g} s, too: while it starts, computes, or fills"
-                " its buffer",
-                form.timer.timeout,
-                f"write the longest gap of the program's output, {USUAL_GAP:g} or more; times are seconds",
-            )
         return timer and SilenceDetection(timeout=timer[0], warmup=timer[1], span=span)
 
     def sentence(self) -> str:
@@ -137,6 +129,10 @@ class ProgressDetection(Kind, frozen=True, kw_only=True, tag="progress"):
         if not pattern.captures:
             named = with_named_group(pattern.text, PROGRESS_GROUP)
             pattern = Pattern(text=named, regex=True, captures=(PROGRESS_GROUP,))
+        group = re.search(rf"\(\?P?<{pattern.captures[0]}>([^()]*)\)", pattern.text)
+        if group is not None and not re.search(group[1], _NUMBERS):
+            hint = r'put the parentheses around the number, as in "step (\d+)"'
+            check.warn("ESL054", f"no number is ever {group[1]!r}: it never rises", text, hint)
         return ProgressDetection(
             pattern=pattern,
             capture=pattern.captures[0],

@@ -25,6 +25,10 @@ _NOTATIONS = (
     (re.compile(r"^~[^/]+"), "write the home of another user in full, or ~/ for your own"),
     (re.compile(r"^\w+://|^[\w.-]+:/"), "write a path of a file system that the task's nodes have"),
     (re.compile(r"^\s+|\s+$"), "leave out the blank"),
+    (re.compile(r"\*\*"), "* stands for no /: write a detection for each depth, as in */run.log"),
+    (re.compile(r"\\[^\"]"), "a name may have any sign in it: write it as it is"),
+    (re.compile(r"^'.*'$"), "leave out the inner quotes"),
+    (re.compile(r"(?<=\.\w{3})(?:[,;:]\s*|\s+)(?=\S+\.\w+$)"), "write a detection for each of the names"),
 )
 # Of files that are read line by line.
 _NO_LINES = (
@@ -33,9 +37,14 @@ _NO_LINES = (
         "for the program's own output, leave out file and quotes",
     ),
     (re.compile(r"^-$|^/dev/(?!shm/)|^/proc/.*/fd/"), "for the program's own output, write stdout or stderr"),
-    (re.compile(r"\.(?:gz|bz2|xz|zst|zip)$"), "name the file that the program itself writes, as text"),
+    (
+        re.compile(r"\.(?:gz|bz2|xz|zst|zip|tar|h5|hdf5|nc|np[yz]|pt|pth|so|png|pdf)$"),
+        "name the file that the program itself writes, as text",
+    ),
     (re.compile(r"/$"), "write the file's name, too, or * for all files of the directory"),
 )
+# Every file of a directory that programs keep other things in.
+_EVERY = re.compile(r"(?:(?:\.\.?|~|/tmp|\$\w+|\$\{\w+\})/+)*[*?.]*[*?][*?.]*")
 
 
 def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) -> None:
@@ -87,6 +96,13 @@ def _not_expanded(findings: Findings, watched: Watched) -> None:
             _warn(findings, word, f"{found[0]!r} is taken as it stands in this path", found[1])
         elif read and (found := _searched(path, _NO_LINES)) is not None:
             _warn(findings, word, f"{path!r} is a path here, of no file that is read line by line", found[1])
+        elif read and _EVERY.fullmatch(path):
+            message = f"{path!r} is every file of the directory, data and what others write there, too"
+            _warn(findings, word, message, "write a part of the name that only the log has, as in *.log")
+    promise = watched.detection.promised()
+    if promise is not None and promise.than == promise.path:
+        message = "no file is older than itself: this is never raised"
+        _warn(findings, form.texts[1], message, "name the files that it is made of")
 
 
 def _arguments(findings: Findings, done: Done) -> None:

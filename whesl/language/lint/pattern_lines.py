@@ -23,7 +23,7 @@ _ORDINARY = (
     "All tasks are done. Elapsed time: 12.3 s",
     "done",
 )
-_MOST = 0.4  # of these, in which a pattern is that names no letter or digit by itself
+_MOST = 2  # of these, in which a pattern is that names hardly a letter or digit by itself
 # What launchers print when an attempt is ended and the next one starts.
 _RESTARTS = (
     "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
@@ -52,6 +52,8 @@ _REPLACED = (
     ),
     (re.compile(r"\\(?:[rt]|x[0-9a-fA-F]{2}|0[0-7]{2}|e\[)"), "write MATCH, where \\t and \\x1b are signs"),
 )
+# A word in brackets, which an expression takes for any one of its letters.
+_BRACKETED = re.compile(r"(?<!\\)\[([A-Za-z]{4,})\](?![*+?{])")
 _DRIVE = re.compile(r"\b[A-Za-z]:\\")  # of a path that is written with backslashes
 
 
@@ -72,6 +74,15 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
         for pattern, written in each.patterns():
             if not pattern.regex:
                 _as_it_stands(findings, pattern, written)
+            elif (word := _BRACKETED.search(pattern.text)) is not None and sorted(word[1]) != [*word[1]]:
+                findings.add(
+                    "ESL056",
+                    f"{word[0]} is any one of these letters in a regular expression",
+                    written.text,
+                    severity=Severity.WARNING,
+                    hint=f"write LOG for a text as it stands, or \\[{word[1]}\\]",
+                )
+                continue
             if not each.detection.timed and not _everything(findings, pattern, written):
                 _restart(findings, each, pattern, written, done)
 
@@ -80,9 +91,10 @@ def _everything(findings: Findings, pattern: Pattern, written: syntax.PatternTex
     """Find a pattern of ordinary lines; return whether it is one."""
     if not pattern.regex and not pattern.text.strip():
         return True  # ESL051 says so
-    least = len(_ORDINARY) if named(pattern) else _MOST * len(_ORDINARY)
+    text = pattern.text.strip()
+    short = named(pattern) < LEAST if not pattern.regex else not named(pattern)
     found = [line for line in _ORDINARY if found_in(pattern, line)]
-    if len(found) < least:
+    if not found or (len(found) < (_MOST if short else len(_ORDINARY)) and len(text) > 1):
         return False
     findings.add(
         "ESL056",

@@ -77,6 +77,14 @@ CHANGES = (
         script=r"\bps\b.*\bcomm\b|/proc/(?:\$\$|self)/comm\b",
     ),
     Change(
+        name="parent",
+        what="The script's parent process is one of WHESL's.",
+        when="Always; `ps -o comm= -p $PPID` says `python`.",
+        why="WHESL has to wait for the script's end, and to be there before the script begins.",
+        aspects=("file:parent",),
+        script=r"\$\{?PPID\b",
+    ),
+    Change(
         name="group",
         what="The command of `whesl exec` leads a process group of its own.",
         when="In scripts that call `whesl exec`.",
@@ -85,7 +93,7 @@ CHANGES = (
     ),
     Change(
         name="killed",
-        what="A job's script that is killed by SIGKILL takes all processes of its task along.",
+        what="A job's script that is killed by a signal takes all processes of its task along.",
         when="On a cluster with `proctrack/linuxproc` or `proctrack/pgid`, which let some of them run on.",
         why="Nothing of a task may outlive its job.",
         aspects=(),

@@ -411,7 +411,7 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
 
 
 def _nothing_raised(state: State, task: str) -> State:
-    """Forget what was raised on a task's run that has ended: it was about that run, not about the job's next."""
+    """Forget what was raised on a run that has ended: it was not about the next run of its job."""
     left = {
         key: control
         for key, control in state.controls.items()
