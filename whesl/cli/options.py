@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from whesl.cli.parameters import option, required
 from whesl.model.errors import UsageError
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -29,34 +27,33 @@ class _Rules(click.Path):
 
 RULES = _Rules(path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXISTING_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
-log_option = click.option(
-    "--log",
-    "log_file",
-    type=FILE,
-    required=True,
-    metavar="SWF",
-    help="Job log, also packed (gzip, bzip2, xz).",
+LOG: Path = required("Job log, also packed (gzip, bzip2, xz).", "SWF", "--log", type=FILE)
+FAILURES: Path | None = option(
+    None, "Failure records of the nodes (LANL, FTA, CSV).", "FILE", "--failures", type=FILE
 )
-failures_option = click.option(
-    "--failures", type=FILE, metavar="FILE", help="Failure records of the nodes (LANL, FTA, CSV)."
-)
-system_option = click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA).")
-strict_option = click.option("--strict", is_flag=True, help="Refuse files with a malformed line.")
-audit_option = click.option(
-    "--audit/--no-audit", "audited", default=True, show_default=True, help="Check the run with separate code."
-)
-out_option = click.option("--out", type=FOLDER, metavar="DIR", help="Write results.")
-timeout_option = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long --wait waits.",
-)
-json_option = click.option("--json", "in_json", is_flag=True, help="Print the summary as JSON.")
-quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+SYSTEM: str | None = option(None, "The system of a file of several (LANL, FTA).", "ID", "--system")
+STRICT = option(False, "Refuse files with a malformed line.", names="--strict")
+AUDIT = option(True, "Check the run with separate code.", names="--audit/--no-audit", shown=True)
+OUT: Path | None = option(None, "Write results.", "DIR", "--out", type=FOLDER)
+TIMEOUT = option(60.0, "How long --wait waits.", "SECONDS", "--timeout", least=0, shown=True)
+PRINT_JSON = option(False, "Print JSON.", names="--json")
+JSON = option(False, "Print the summary as JSON.", names="--json")
+QUIET = option(False, "Show no progress.", names="-q --quiet")
+
+
+def seed_option(default: int = 0) -> int:
+    """Declare the option for the seed of all that is drawn.
+
+    Args:
+        default: the seed where none is given.
+    """
+    return option(default, "Seed of all draws [{default}].", "N", "--seed", least=0)
+
+
+SEED = seed_option()
 
 
 def node_list(text: str, where: str) -> tuple[str, ...]:
@@ -74,14 +71,3 @@ def node_list(text: str, where: str) -> tuple[str, ...]:
         raise UsageError(
             f"{where}{text} is no list of nodes: {error}", hint="for example n[01-03,7]"
         ) from None
-
-
-def seed_option(default: int = 0) -> Callable[[Command], Command]:
-    """Return the option for the seed of all that is drawn.
-
-    Args:
-        default: the seed where none is given.
-    """
-    return click.option(
-        "--seed", type=click.IntRange(0), default=default, metavar="N", help=f"Seed of all draws [{default}]."
-    )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from whesl.cli.ckpt.run_serve import name_option
+from whesl.cli.ckpt.run_serve import NAME
+from whesl.cli.options import PRINT_JSON
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -60,25 +62,18 @@ def _tell(name: str | None, message: ToCoordinator) -> None:
 
 
 @click.command()
-@name_option
-@click.argument("node")
-@click.option("--lead", type=float, metavar="SECONDS", help="How long until it fails.")
-@click.option("--withdraw", is_flag=True, help="It is not expected to fail any longer, in place of --lead.")
-@click.option("--confidence", type=click.FloatRange(0, 1), default=1.0, metavar="P", help="From 0 to 1 [1].")
-@click.option("--evidence", default="", metavar="TEXT", help="Why it is expected.")
-@click.option("--source", default="", metavar="TEXT", help="Who predicts it.")
-@click.option("--id", "identity", default="", metavar="ID", help="The same id is passed on once only.")
-@click.option("--json", "in_json", is_flag=True, help="Print who was told as JSON.")
+@parameters
 def predict(
-    name: str | None,
-    node: str,
-    lead: float | None,
-    withdraw: bool,
-    confidence: float,
-    evidence: str,
-    source: str,
-    identity: str,
-    in_json: bool,
+    *,
+    name: str | None = NAME,
+    node: str = argument(),
+    lead: float | None = option(None, "How long until it fails.", "SECONDS"),
+    withdraw: bool = option(False, "It is not expected to fail any longer, in place of --lead."),
+    confidence: float = option(1.0, "From 0 to 1 [1].", "P", least=0, most=1),
+    evidence: str = option("", "Why it is expected.", "TEXT"),
+    source: str = option("", "Who predicts it.", "TEXT"),
+    identity: str = option("", "The same id is passed on once only.", "ID", "--id"),
+    in_json: bool = option(False, "Print who was told as JSON.", names="--json"),
 ) -> None:
     """Say that NODE fails in some seconds: its ranks write their checkpoint first.
 
@@ -111,9 +106,10 @@ def predict(
 
 
 @click.command()
-@name_option
-@click.option("--reason", default="requested", metavar="TEXT", help="What the manifest says of it.")
-def request(name: str | None, reason: str) -> None:
+@parameters
+def request(
+    *, name: str | None = NAME, reason: str = option("requested", "What the manifest says of it.", "TEXT")
+) -> None:
     """Ask for a checkpoint of all ranks."""
     from whesl.checkpoints.core.states_and_events import Requested
 
@@ -121,9 +117,8 @@ def request(name: str | None, reason: str) -> None:
 
 
 @click.command()
-@name_option
-@click.option("--json", "in_json", is_flag=True, help="Print JSON.")
-def status(name: str | None, in_json: bool) -> None:
+@parameters
+def status(*, name: str | None = NAME, in_json: bool = PRINT_JSON) -> None:
     """Show the checkpoint that is being taken, the nodes, and the whole checkpoints."""
     from whesl.checkpoints import control
     from whesl.checkpoints.messages import StatusAsked

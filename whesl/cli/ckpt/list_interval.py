@@ -7,7 +7,9 @@ from pathlib import Path
 
 import click
 
-from whesl.cli.ckpt.run_serve import name_option
+from whesl.cli.ckpt.run_serve import NAME
+from whesl.cli.options import FOLDER, PRINT_JSON
+from whesl.cli.parameters import argument, option, parameters, required
 from whesl.model.errors import UsageError
 
 
@@ -23,15 +25,15 @@ def _of_job(name: str | None) -> tuple[Path, int]:
 
 
 @click.command("list")
-@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--no-verify",
-    "unverified",
-    is_flag=True,
-    help="Do not read the parts, which takes long where they are large.",
-)
-@click.option("--json", "in_json", is_flag=True, help="Print JSON.")
-def list_(directory: Path, unverified: bool, in_json: bool) -> None:
+@parameters
+def list_(
+    *,
+    directory: Path = argument(type=FOLDER),
+    unverified: bool = option(
+        False, "Do not read the parts, which takes long where they are large.", names="--no-verify"
+    ),
+    in_json: bool = PRINT_JSON,
+) -> None:
     """List the checkpoints of DIRECTORY, the newest first; what is not whole is never restored.
 
     Each part is read, and compared with the checksum that was written down when it was made.
@@ -59,63 +61,27 @@ def list_(directory: Path, unverified: bool, in_json: bool) -> None:
 
 
 @click.command()
-@name_option
-@click.option(
-    "--cost",
-    type=float,
-    metavar="SECONDS",
-    help="Time to write one checkpoint; default: as the running job's checkpoints took.",
-)
-@click.option(
-    "--dir",
-    "directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Measure the checkpoints of this directory in place of the running job's.",
-)
-@click.option(
-    "--between-failures",
-    "between",
-    type=float,
-    required=True,
-    metavar="HOURS",
-    help="Mean time between failures of one node.",
-)
-@click.option(
-    "--nodes", type=click.IntRange(1), metavar="N", help="Nodes of the job; default: the running job's, or 1."
-)
-@click.option(
-    "--recall", type=float, default=0.0, metavar="P", help="Share of failures that are predicted [0]."
-)
-@click.option(
-    "--precision", type=float, default=1.0, metavar="P", help="Share of predictions that come true [1]."
-)
-@click.option(
-    "--migrated",
-    type=float,
-    default=0.0,
-    metavar="P",
-    help="Share of predictions early enough to migrate [0].",
-)
-@click.option(
-    "--committed",
-    type=float,
-    default=0.0,
-    metavar="P",
-    help="Share early enough for the node's checkpoint only [0].",
-)
-@click.option("--json", "in_json", is_flag=True, help="Print JSON, in seconds.")
+@parameters
 def interval(
-    name: str | None,
-    cost: float | None,
-    directory: Path | None,
-    between: float,
-    nodes: int | None,
-    recall: float,
-    precision: float,
-    migrated: float,
-    committed: float,
-    in_json: bool,
+    *,
+    name: str | None = NAME,
+    cost: float | None = option(
+        None, "Time to write one checkpoint; default: as the running job's checkpoints took.", "SECONDS"
+    ),
+    directory: Path | None = option(
+        None,
+        "Measure the checkpoints of this directory in place of the running job's.",
+        "DIR",
+        "--dir",
+        type=FOLDER,
+    ),
+    between: float = required("Mean time between failures of one node.", "HOURS", "--between-failures"),
+    nodes: int | None = option(None, "Nodes of the job; default: the running job's, or 1.", "N", least=1),
+    recall: float = option(0.0, "Share of failures that are predicted [0].", "P"),
+    precision: float = option(1.0, "Share of predictions that come true [1].", "P"),
+    migrated: float = option(0.0, "Share of predictions early enough to migrate [0].", "P"),
+    committed: float = option(0.0, "Share early enough for the node's checkpoint only [0].", "P"),
+    in_json: bool = option(False, "Print JSON, in seconds.", names="--json"),
 ) -> None:
     """Compute the interval between checkpoints: Young, Daly, with migration, with a predictor's errors.
 

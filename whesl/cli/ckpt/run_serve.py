@@ -8,13 +8,15 @@ import shutil
 import signal
 import sys
 import threading
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from whesl.cli.broken_pipe import steady
 from whesl.cli.options import FOLDER
+from whesl.cli.parameters import argument, option, parameters, required
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,56 +26,33 @@ if TYPE_CHECKING:
 
 ALONE = "alone"  # the run of an agent that nobody but its user has started
 
-name_option = click.option(
-    "--name", metavar="JOB", help="The job's name; default: the resource manager's id, else 'default'."
-)
-_COORDINATOR = (
-    click.option(
-        "--dir",
-        "directory",
-        type=FOLDER,
-        required=True,
-        metavar="DIR",
-        help="Where checkpoints are kept, shared by all nodes.",
-    ),
-    name_option,
-    click.option("--interval", metavar="SECONDS", help="Take a checkpoint each so many seconds [never]."),
-    click.option(
-        "--writers",
-        type=click.IntRange(0),
-        default=0,
-        metavar="N",
-        help="Nodes that write at once when no failure is near; 0 for all [0].",
-    ),
-    click.option(
-        "--keep", type=click.IntRange(1), default=2, metavar="N", help="Whole checkpoints that stay [2]."
-    ),
-    click.option("--arrival", metavar="SECONDS", help="Longest wait for all ranks to stop at a step [60]."),
-    click.option("--commit", metavar="SECONDS", help="Longest time for a node to write its parts [3600]."),
-    click.option(
-        "--migrate",
-        metavar="COMMAND",
-        help="The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
-    ),
-    click.option(
-        "--theta",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help="How long a migration takes, until one was measured; with --migrate.",
-    ),
-    click.option(
-        "--together",
-        is_flag=True,
-        help="All nodes write at once, whichever is about to fail: what the order gains, by comparison.",
-    ),
-)
+NAME: str | None = option(None, "The job's name; default: the resource manager's id, else 'default'.", "JOB")
 
 
-def _coordinator_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what says how checkpoints are coordinated."""
-    for option in reversed(_COORDINATOR):
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Coordinated:
+    """How checkpoints are coordinated, and where they are kept: options of ``run`` and ``serve``."""
+
+    directory: Path = required(
+        "Where checkpoints are kept, shared by all nodes.", "DIR", "--dir", type=FOLDER
+    )
+    name: str | None = NAME
+    interval: str | None = option(None, "Take a checkpoint each so many seconds [never].", "SECONDS")
+    writers: int = option(0, "Nodes that write at once when no failure is near; 0 for all [0].", "N", least=0)
+    keep: int = option(2, "Whole checkpoints that stay [2].", "N", least=1)
+    arrival: str | None = option(None, "Longest wait for all ranks to stop at a step [60].", "SECONDS")
+    commit: str | None = option(None, "Longest time for a node to write its parts [3600].", "SECONDS")
+    migrate: str | None = option(
+        None,
+        "The site's live migration: it gets the node's name and ends with 0 when all of it has moved.",
+        "COMMAND",
+    )
+    theta: float | None = option(
+        None, "How long a migration takes, until one was measured; with --migrate.", "SECONDS", above=0
+    )
+    together: bool = option(
+        False, "All nodes write at once, whichever is about to fail: what the order gains, by comparison."
+    )
 
 
 def _until() -> Callable[[], bool]:
@@ -102,42 +81,31 @@ def _seconds(text: str | None, what: str) -> float:
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@_coordinator_options
-@click.option(
-    "--restore",
-    metavar="SECONDS",
-    help="Longest wait of a rank that restores for all others to have verified their parts [1800].",
-)
-@click.option(
-    "--attempts",
-    type=click.IntRange(1),
-    default=1,
-    metavar="N",
-    help="Start a program that fails again, up to so many times in all, on the nodes that live then [1].",
-)
-@click.option(
-    "--nodes",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Nodes of the allocation that it uses; the others are spares [all].",
-)
-@click.option(
-    "--lost",
-    type=click.FloatRange(min=0, min_open=True),
-    default=30.0,
-    metavar="SECONDS",
-    help="With --attempts: how long a program may go on that has lost a node before it is ended [30].",
-)
-@click.argument("command", nargs=-1, required=True)
+@parameters
 def run(
-    directory: Path,
-    name: str | None,
-    restore: str | None,
-    attempts: int,
-    nodes: int | None,
-    lost: float,
-    command: tuple[str, ...],
-    **coordinated: Any,
+    given: Coordinated,
+    *,
+    restore: str | None = option(
+        None,
+        "Longest wait of a rank that restores for all others to have verified their parts [1800].",
+        "SECONDS",
+    ),
+    attempts: int = option(
+        1,
+        "Start a program that fails again, up to so many times in all, on the nodes that live then [1].",
+        "N",
+        least=1,
+    ),
+    nodes: int | None = option(
+        None, "Nodes of the allocation that it uses; the others are spares [all].", "N", least=1
+    ),
+    lost: float = option(
+        30.0,
+        "With --attempts: how long a program may go on that has lost a node before it is ended [30].",
+        "SECONDS",
+        above=0,
+    ),
+    command: tuple[str, ...] = argument(nargs=-1, required=True),
 ) -> None:
     """Run COMMAND (srun ..., mpirun ..., a program) with a coordinator and an agent on each node.
 
@@ -146,19 +114,21 @@ def run(
     from whesl.checkpoints import job_launch, rendezvous
     from whesl.checkpoints.migration import Migration
 
-    for option in ("interval", "arrival", "commit"):
-        _seconds(coordinated[option], f"--{option}")
+    coordinated = asdict(given)
+    directory, name = coordinated.pop("directory"), coordinated.pop("name")
+    for what in ("interval", "arrival", "commit"):
+        _seconds(coordinated[what], f"--{what}")
     if shutil.which(command[0]) is None:
         raise UsageError(
             f"{command[0]} is no program that can be started here", hint="what follows -- is the command"
         )
     if restore is not None:
         os.environ["WHESL_CKPT_RESTORE"] = f"{_seconds(restore, '--restore'):g}"
-    Migration.of_options(coordinated["migrate"], coordinated["theta"])
+    Migration.of_options(given.migrate, given.theta)
     serve_options: list[str] = []
-    for option, value in coordinated.items():
+    for what, value in coordinated.items():
         if value is not None and value is not False:
-            serve_options += [f"--{option}"] if value is True else [f"--{option}", str(value)]
+            serve_options += [f"--{what}"] if value is True else [f"--{what}", str(value)]
     chosen = rendezvous.name_of_job(name)
     job = job_launch.Job(serve_options, chosen, directory.absolute(), _log("checkpoints"))
     status = job.run(command, attempts, nodes or 0, lost)
@@ -166,19 +136,8 @@ def run(
 
 
 @click.command()
-@_coordinator_options
-def serve(
-    directory: Path,
-    name: str | None,
-    interval: str | None,
-    writers: int,
-    keep: int,
-    arrival: str | None,
-    commit: str | None,
-    migrate: str | None,
-    theta: float | None,
-    together: bool,
-) -> None:
+@parameters
+def serve(given: Coordinated) -> None:
     """Coordinate the checkpoints of a job until a signal comes."""
     from whesl.checkpoints import rendezvous
     from whesl.checkpoints.core.states_and_events import Settings
@@ -187,22 +146,22 @@ def serve(
     from whesl.runtime.wire import keys
 
     until = _until()
-    chosen = rendezvous.name_of_job(name)
+    chosen = rendezvous.name_of_job(given.name)
     settings = Settings(
-        writers=writers,
-        arrival=_seconds(arrival or "60", "--arrival"),
-        commit=_seconds(commit or "3600", "--commit"),
-        priority=not together,
+        writers=given.writers,
+        arrival=_seconds(given.arrival or "60", "--arrival"),
+        commit=_seconds(given.commit or "3600", "--commit"),
+        priority=not given.together,
     )
     service = Service(
         settings,
-        directory.absolute(),
+        given.directory.absolute(),
         rendezvous.folder(chosen),
         keys.user_keys(keys.home()),
         host=os.environ.get("WHESL_CKPT_HOST", "*"),
-        interval=_seconds(interval, "--interval"),
-        keep=keep,
-        migration=Migration.of_options(migrate, theta),
+        interval=_seconds(given.interval, "--interval"),
+        keep=given.keep,
+        migration=Migration.of_options(given.migrate, given.theta),
         log=_log("checkpoints"),
     )
     try:
@@ -212,10 +171,13 @@ def serve(
 
 
 @click.command()
-@name_option
-@click.option("--node", metavar="NODE", help="This node's name; default: SLURMD_NODENAME, else the host's.")
-@click.option("--run", "of_run", default=ALONE, metavar="ID", help=f"The run of the program [{ALONE}].")
-def agent(name: str | None, node: str | None, of_run: str) -> None:
+@parameters
+def agent(
+    *,
+    name: str | None = NAME,
+    node: str | None = option(None, "This node's name; default: SLURMD_NODENAME, else the host's.", "NODE"),
+    of_run: str = option(ALONE, f"The run of the program [{ALONE}].", "ID", "--run"),
+) -> None:
     """Serve the ranks of this node until a signal comes."""
     from whesl.checkpoints import job_launch, rank_page, rendezvous
     from whesl.checkpoints.kept_alive import kept_alive

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from whesl.cli.parameters import option, parameters
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,16 +32,15 @@ SAYS = {
 
 
 @click.command()
-@click.option("--node", metavar="NODE", help="This node's name; default: SLURMD_NODENAME, else the host's.")
-@click.option(
-    "--every", type=click.FloatRange(min=0.1), default=10.0, metavar="SECONDS", help="Between two looks [10]."
-)
-@click.option(
-    "--rule", "rules", multiple=True, metavar="KIND=LEAD,P", help="Other LEAD and P for a kind of counter."
-)
-@click.option("--once", is_flag=True, help="End after the second look.")
-@click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
-def watch(node: str | None, every: float, rules: tuple[str, ...], once: bool, root: Path) -> None:
+@parameters
+def watch(
+    *,
+    node: str | None = option(None, "This node's name; default: SLURMD_NODENAME, else the host's.", "NODE"),
+    every: float = option(10.0, "Between two looks [10].", "SECONDS", least=0.1),
+    rules: tuple[str, ...] = option((), "Other LEAD and P for a kind of counter.", "KIND=LEAD,P", "--rule"),
+    once: bool = option(False, "End after the second look."),
+    root: Path = option(Path("/"), "", hidden=True),
+) -> None:
     """Read this node's counters again and again, and predict its failure when one goes up.
 
     Memory (EDAC), file systems, disks, links, critical temperatures (hwmon), and SMART where smartctl may

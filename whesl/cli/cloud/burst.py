@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from whesl.cli.options import FILE
+from whesl.cli.parameters import argument, option, parameters, required
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
     from whesl.cloud.bursting.nodes import Burst
 
-_site = click.option("--site", "site_file", type=FILE, required=True, metavar="TOML", help="Has [burst].")
+_SITE: Path = required("Has [burst].", "TOML", "--site", type=FILE)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -24,9 +25,8 @@ def burst() -> None:
 
 
 @burst.command()
-@_site
-@click.argument("nodes")
-def resume(site_file: Path, nodes: str) -> int:
+@parameters
+def resume(*, site_file: Path = _SITE, nodes: str = argument()) -> int:
     """Start instances for NODES; for ResumeProgram."""
     from whesl.managers.resource.hostlist import expand
 
@@ -37,9 +37,8 @@ def resume(site_file: Path, nodes: str) -> int:
 
 
 @burst.command()
-@_site
-@click.argument("nodes")
-def suspend(site_file: Path, nodes: str) -> None:
+@parameters
+def suspend(*, site_file: Path = _SITE, nodes: str = argument()) -> None:
     """End the instances of NODES; for SuspendProgram."""
     from whesl.managers.resource.hostlist import expand
 
@@ -47,10 +46,13 @@ def suspend(site_file: Path, nodes: str) -> None:
 
 
 @burst.command()
-@_site
-@click.option("--grace", type=click.FloatRange(0), default=300.0, metavar="S", help="Without use [300].")
-@click.option("--every", type=click.FloatRange(1), metavar="S", help="Go on, a look every so many seconds.")
-def reap(site_file: Path, grace: float, every: float | None) -> None:
+@parameters
+def reap(
+    *,
+    site_file: Path = _SITE,
+    grace: float = option(300.0, "Without use [300].", "S", least=0),
+    every: float | None = option(None, "Go on, a look every so many seconds.", "S", least=1),
+) -> None:
     """End instances whose nodes Slurm does not use.
 
     To be run outside of Slurm, by cron or systemd. Nothing is ended while slurmctld does not answer: two

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FILE, FOLDER, quiet_option, seed_option
+from whesl.cli.options import FILE, FOLDER, PRINT_JSON, QUIET, SEED
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from whesl.cloud.core.plan_records import FreeForecast
     from whesl.lab.predictor_evaluation.freenodes import Fold, Row
     from whesl.lab.readers.forecast_job_history import History
 
-    Function = Callable[..., Any]
 
 _MODEL = Path("free-nodes.npz")
 _DRAWS = 24
@@ -32,19 +31,16 @@ STEPS = (6, 12, 18, 24)
 OPTIMIZERS = ("sgd", "adam")
 
 
-def _log_options(command: Function) -> Function:
-    for option in (
-        quiet_option,
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option("--strict", is_flag=True, help="Refuse a log when a line cannot be read."),
-        click.option("--calendar", type=FILE, metavar="CSV", help="Announced maintenance: start,end."),
-        click.option(
-            "--per-node", type=click.FloatRange(1), default=1.0, metavar="N", help="Processors of a node [1]."
-        ),
-        click.argument("logs", nargs=-1, required=True, type=FILE, metavar="LOG..."),
-    ):
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class _Log:
+    """The job log that is learned from, and how it is read and told of."""
+
+    logs: tuple[Path, ...] = argument(nargs=-1, required=True, type=FILE, metavar="LOG...")
+    per_node: float = option(1.0, "Processors of a node [1].", "N", least=1)
+    calendar: Path | None = option(None, "Announced maintenance: start,end.", "CSV", type=FILE)
+    strict: bool = option(False, "Refuse a log when a line cannot be read.")
+    as_json: bool = PRINT_JSON
+    quiet: bool = QUIET
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -57,35 +53,29 @@ def forecast() -> None:
 
 
 @forecast.command()
-@_log_options
-@click.option("--model", type=FILE, default=_MODEL, metavar="FILE", help=f"Where it is kept [{_MODEL}].")
-@seed_option()
+@parameters
 def train(
-    logs: tuple[Path, ...],
-    per_node: float,
-    calendar: Path | None,
-    strict: bool,
-    as_json: bool,
-    quiet: bool,
-    model: Path,
-    seed: int,
+    log: _Log,
+    *,
+    model: Path = option(_MODEL, f"Where it is kept [{_MODEL}].", "FILE", type=FILE),
+    seed: int = SEED,
 ) -> None:
     """Learn from a job log; keep it in a file."""
     from whesl.lab.predictor_evaluation import freenodes as study
     from whesl.prediction.free_nodes import forecast_ensemble as learning
     from whesl.prediction.free_nodes import storing
 
-    history = _read(logs, strict=strict)
-    progress = shown(quiet=quiet)
+    history = _read(log)
+    progress = shown(quiet=log.quiet)
     known = study.moments(
-        history.jobs, _windows(calendar), capacity=None, draws=_DRAWS, seed=seed, every=1, keep=None,
+        history.jobs, _windows(log.calendar), capacity=None, draws=_DRAWS, seed=seed, every=1, keep=None,
         progress=progress,
     )  # fmt: skip
     with progress.stage("fit", 3) as advance:
         learned = learning.fit(known.rows, known.truth, seed=seed, advance=advance)
     days = len(known.rows.time) / 24
-    storing.save(learned, storing.About(history.latest, days, per_node, _DRAWS), model)
-    if as_json:
+    storing.save(learned, storing.About(history.latest, days, log.per_node, _DRAWS), model)
+    if log.as_json:
         print(
             json.dumps({"model": str(model), "days": days, "jobs": len(history.jobs), "notes": history.notes})
         )
@@ -95,22 +85,14 @@ def train(
 
 
 @forecast.command()
-@_log_options
-@click.option("--model", type=FILE, default=_MODEL, metavar="FILE", help=f"What was learned [{_MODEL}].")
-@click.option("--now", "at", metavar="TIME", help="The moment [the log's last event]: ISO 8601 or seconds.")
-@click.option("--out", type=FILE, metavar="FILE", help="Also write the JSON there.")
-@seed_option()
+@parameters
 def now(
-    logs: tuple[Path, ...],
-    per_node: float,
-    calendar: Path | None,
-    strict: bool,
-    as_json: bool,
-    quiet: bool,
-    model: Path,
-    at: str | None,
-    out: Path | None,
-    seed: int,
+    log: _Log,
+    *,
+    model: Path = option(_MODEL, f"What was learned [{_MODEL}].", "FILE", type=FILE),
+    at: str | None = option(None, "The moment [the log's last event]: ISO 8601 or seconds.", "TIME", "--now"),
+    out: Path | None = option(None, "Also write the JSON there.", "FILE", type=FILE),
+    seed: int = SEED,
 ) -> None:
     """Forecast from running and waiting jobs.
 
@@ -125,7 +107,7 @@ def now(
     learned, about = storing.load(model)
     beside = model.with_name(f"{model.stem}.given.npz")
     earlier = past_forecasts.load(beside)
-    history = _read(logs, strict=strict)
+    history = _read(log)
     try:
         moment = Clock().time(at) if at is not None else history.latest
     except ValueError as error:
@@ -134,13 +116,13 @@ def now(
         raise UsageError(f"--now: not a time: {at!r}", hint="2026-11-23T04:54:34 or Unix seconds")
     earlier = earlier.learned(history.jobs, moment)
     found = forecast_of(
-        learned, history.jobs, moment, _windows(calendar), draws=about.draws, seed=seed, given=earlier
+        learned, history.jobs, moment, _windows(log.calendar), draws=about.draws, seed=seed, given=earlier
     )
     try:
         past_forecasts.save(earlier.added(found), beside)
     except WheslError as error:
         click.echo(f"this forecast will not be calibrated with: {error}", err=True)
-    unit = per_node if per_node != 1.0 else about.unit
+    unit = log.per_node if log.per_node != 1.0 else about.unit
     answer = _record(found.now, found.capacity / unit, found.levels, found.nodes / unit)
     text = msgspec.json.encode(answer).decode()
     if out is not None:
@@ -148,10 +130,10 @@ def now(
             out.write_text(text + "\n")
         except OSError as error:
             raise UsageError(f"cannot write {out}: {error.strerror}") from error
-    if as_json:
+    if log.as_json:
         print(text)
         return
-    if not quiet:
+    if not log.quiet:
         _note(history)
     print(
         f"from {_moment(found.now)}: {found.running} jobs run, {found.waiting} wait for nodes, "
@@ -163,52 +145,28 @@ def now(
 
 
 @forecast.command()
-@_log_options
-@click.option(
-    "--months", type=click.IntRange(1), default=3, metavar="N", help="Latest months to forecast [3]."
-)
-@click.option("--until", metavar="DATE", help="Leave alone what comes later: YYYY-MM-DD.")
-@click.option(
-    "--replayed", type=click.FloatRange(1), metavar="N",
-    help="Replay the log under FCFS and EASY backfilling on N nodes first, as the dissertation does.",
-)  # fmt: skip
-@click.option(
-    "--every", type=click.IntRange(1, 24), default=1, metavar="H", help="Hours between forecasts [1]."
-)
-@click.option(
-    "--draws", type=click.IntRange(2), default=_DRAWS, metavar="N", help=f"Of the queue [{_DRAWS}]."
-)
-@click.option("--out", type=FOLDER, metavar="DIR", help="Results; resumes.")
-@click.option("--document", is_flag=True, help="Score the dissertation's trees and LSTM as well.")
-@click.option(
-    "--loss", type=click.Choice(LOSSES), default="huber", help="Of the dissertation's models [huber]."
-)
-@click.option(
-    "--input-steps", type=click.Choice([str(one) for one in STEPS]), default="12",
-    help="Hours that the dissertation's LSTM sees [12].",
-)  # fmt: skip
-@click.option(
-    "--optimizer", type=click.Choice(OPTIMIZERS), default="adam", help="Of the dissertation's LSTM [adam]."
-)
-@seed_option()
+@parameters
 def evaluate(
-    logs: tuple[Path, ...],
-    per_node: float,
-    calendar: Path | None,
-    strict: bool,
-    as_json: bool,
-    quiet: bool,
-    months: int,
-    until: str | None,
-    replayed: float | None,
-    every: int,
-    draws: int,
-    out: Path | None,
-    document: bool,
-    loss: str,
-    input_steps: str,
-    optimizer: str,
-    seed: int,
+    log: _Log,
+    *,
+    months: int = option(3, "Latest months to forecast [3].", "N", least=1),
+    until: str | None = option(None, "Leave alone what comes later: YYYY-MM-DD.", "DATE"),
+    replayed: float | None = option(
+        None,
+        "Replay the log under FCFS and EASY backfilling on N nodes first, as the dissertation does.",
+        "N",
+        least=1,
+    ),
+    every: int = option(1, "Hours between forecasts [1].", "H", least=1, most=24),
+    draws: int = option(_DRAWS, f"Of the queue [{_DRAWS}].", "N", least=2),
+    out: Path | None = option(None, "Results; resumes.", "DIR", type=FOLDER),
+    document: bool = option(False, "Score the dissertation's trees and LSTM as well."),
+    loss: str = option("huber", "Of the dissertation's models [huber].", choices=LOSSES),
+    input_steps: str = option(
+        "12", "Hours that the dissertation's LSTM sees [12].", choices=tuple(map(str, STEPS))
+    ),
+    optimizer: str = option("adam", "Of the dissertation's LSTM [adam].", choices=OPTIMIZERS),
+    seed: int = SEED,
 ) -> None:
     """Score forecasts of the latest months.
 
@@ -223,12 +181,12 @@ def evaluate(
             "the dissertation's models are sampled every hour", hint="--document goes with --every 1"
         )
     limit = _date(until) if until is not None else math.inf
-    history = _read(logs, strict=strict)
+    history = _read(log)
     jobs = replay(history.jobs, replayed) if replayed is not None else history.jobs
     keep = _directory(out)
-    progress = shown(quiet=quiet)
+    progress = shown(quiet=log.quiet)
     known = study.moments(
-        jobs, _windows(calendar), capacity=replayed, draws=draws, seed=seed, every=every, keep=keep,
+        jobs, _windows(log.calendar), capacity=replayed, draws=draws, seed=seed, every=every, keep=keep,
         progress=progress,
     )  # fmt: skip
     chosen = study.months(known, months, limit)
@@ -240,11 +198,11 @@ def evaluate(
         folds = [
             study.fold(known, month, seed=seed, keep=keep, beside=beside, advance=advance) for month in chosen
         ]
-    rows = study.summary(folds, unit=per_node, seed=seed)
+    rows = study.summary(folds, unit=log.per_node, seed=seed)
     text = json.dumps(_as_json(folds, rows), indent=1)
     if out is not None:
         (out / "results.json").write_text(text + "\n")
-    if as_json:
+    if log.as_json:
         print(text)
         return
     _note(history)
@@ -252,22 +210,12 @@ def evaluate(
 
 
 @forecast.command()
-@_log_options
-@click.option(
-    "--weekday", type=click.IntRange(1, 7), metavar="N", help="Only those of a weekday: 1 is Monday."
-)
-@click.option(
-    "--hours", type=(float, float), default=(0.0, 24.0), metavar="FROM TO", help="Begun in UTC hours."
-)
+@parameters
 def outages(
-    logs: tuple[Path, ...],
-    per_node: float,
-    calendar: Path | None,
-    strict: bool,
-    as_json: bool,
-    quiet: bool,
-    weekday: int | None,
-    hours: tuple[float, float],
+    log: _Log,
+    *,
+    weekday: int | None = option(None, "Only those of a weekday: 1 is Monday.", "N", least=1, most=7),
+    hours: tuple[float, float] = option((0.0, 24.0), "Begun in UTC hours.", "FROM TO", type=(float, float)),
 ) -> None:
     """Print outages that a job log shows, as a calendar to edit.
 
@@ -275,14 +223,14 @@ def outages(
     """
     from whesl.prediction.free_nodes.hourly_free_node_history import supply, windows
 
-    history = _read(logs, strict=strict)
+    history = _read(log)
     found = [
         (begin, finish)
         for begin, finish in windows(supply(history.jobs)).tolist()
         if (weekday is None or datetime.fromtimestamp(begin, timezone.utc).isoweekday() == weekday)
         and hours[0] <= begin % 86400 / 3600 <= hours[1]
     ]
-    if as_json:
+    if log.as_json:
         print(json.dumps([{"start": begin, "end": finish} for begin, finish in found]))
         return
     print("start,end")
@@ -290,10 +238,10 @@ def outages(
         print(f"{_moment(begin)},{_moment(finish)}")
 
 
-def _read(logs: tuple[Path, ...], *, strict: bool) -> History:
+def _read(log: _Log) -> History:
     from whesl.lab.readers.forecast_job_history import read_history
 
-    return read_history(list(logs), strict=strict)
+    return read_history(list(log.logs), strict=log.strict)
 
 
 def _windows(calendar: Path | None) -> Any:

@@ -10,16 +10,16 @@ import click
 
 from whesl.cli import completion_candidates
 from whesl.cli.cloud.run_options_and_progress import (
+    Place,
     carry,
     checked_data,
     chosen_directory,
     compare,
     link_data,
-    site_options,
 )
 from whesl.cli.cloud.spending import PAID, may_pay
-from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError, WheslError
 
 _EPILOG = (
@@ -28,34 +28,22 @@ _EPILOG = (
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("workflow", type=FILE)
-@click.option("--sample", default="5%", metavar="N%|T", help="A share of the tasks, or a time: 5%, 1h [5%].")
-@click.option(
-    "--platforms",
-    metavar="NAME,...",
-    shell_complete=completion_candidates.platforms,
-    help="Instance types; default: all of the prices.",
-)
-@click.option("--prices", type=FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
-@click.option("--budget", type=Finite(0), metavar="PRICE", help="What the cloud may cost.")
-@click.option("--yes", "confirmed", is_flag=True, help="Pay for the cloud without a budget, and do not ask.")
-@click.option("-o", "--out", type=FILE, metavar="JSON", help="The profile; default: DIR/profile.json.")
-@site_options
+@parameters
 def measure(
-    workflow: Path,
-    sample: str,
-    platforms: str | None,
-    prices: Path | None,
-    budget: float | None,
-    confirmed: bool,
-    out: Path | None,
-    directory: Path | None,
-    data: Path | None,
-    site_file: Path | None,
-    scheduler: str | None,
-    provider: str | None,
-    gpu_nodes: bool,
-    in_json: bool,
+    *,
+    workflow: Path = argument(type=FILE),
+    sample: str = option("5%", "A share of the tasks, or a time: 5%, 1h [5%].", "N%|T"),
+    platforms: str | None = option(
+        None,
+        "Instance types; default: all of the prices.",
+        "NAME,...",
+        shell_complete=completion_candidates.platforms,
+    ),
+    prices: Path | None = option(None, "Prices; default: `whesl cloud prices`.", "TOML", type=FILE),
+    budget: float | None = option(None, "What the cloud may cost.", "PRICE", least=0),
+    confirmed: bool = option(False, "Pay for the cloud without a budget, and do not ask.", names="--yes"),
+    out: Path | None = option(None, "The profile; default: DIR/profile.json.", "JSON", "-o --out", type=FILE),
+    at: Place,
 ) -> int:
     """Run a part of WORKFLOW's tasks on each platform; write times, sizes and costs per stage.
 
@@ -75,14 +63,14 @@ def measure(
     from whesl.cloud.runner.events_and_commands import Limits
     from whesl.cloud.workflow.read import read
 
-    place = chosen_directory(directory, workflow, "measure")
+    place = chosen_directory(at.directory, workflow, "measure")
     refusals = Refusals()
     asked = refusals.of(lambda: _sample(sample))
-    site = refusals.of(lambda: sites.load(site_file, scheduler=scheduler, provider=provider))
+    site = refusals.of(lambda: sites.load(at.site_file, scheduler=at.scheduler, provider=at.provider))
     flow = refusals.of(lambda: read(workflow))
     priced = refusals.of(lambda: price_files.load(prices))
     if site is not None:
-        refusals.of(lambda: checked_data(site, data))
+        refusals.of(lambda: checked_data(site, at.data))
     if out is not None:
         refusals.of(lambda: _writable(out))
     refusals.check()
@@ -96,7 +84,7 @@ def measure(
             known = ", ".join(one.name for one in listed) or "none"
             raise UsageError(f"no such platform: {', '.join(sorted(unknown))}", hint=f"known: {known}")
         listed = tuple(one for one in listed if one.name in wanted)
-    kinds = (*((cluster_nodes(gpu=gpu_nodes),) if site.cluster.scheduler else ()), *listed)
+    kinds = (*((cluster_nodes(gpu=at.gpu_nodes),) if site.cluster.scheduler else ()), *listed)
     if not runs.started(place):
         now = time.time()
         part = measurement_sample.part(flow, kinds, share, now, seconds)
@@ -117,14 +105,14 @@ def measure(
             )
         with runs.nothing_left(place):
             runs.begin(place, part.workflow, part.initial, limits, site)
-            link_data(place, site, data)
+            link_data(place, site, at.data)
             click.echo(
                 f"{len(part.workflow.tasks)} of {len(flow.tasks)} tasks on {len(kinds)} platforms", err=True
             )
-            status = carry(place, in_json=in_json)
+            status = carry(place, in_json=at.in_json)
     else:
         compare(place, lambda: measurement_sample.of_same_tasks(flow, runs.setup_of(place).workflow))
-        status = carry(place, in_json=in_json)
+        status = carry(place, in_json=at.in_json)
     state = runs.state_of(place)
     found = measurement_sample.profile(state, time.time())
     target = out or place / "profile.json"

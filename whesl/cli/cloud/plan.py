@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.finite_numbers import Finite
-from whesl.cli.options import FILE, out_option, seed_option
+from whesl.cli.options import FILE, OUT, SEED
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -19,49 +19,28 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("workflow", type=FILE)
-@click.option(
-    "--deadlines", default="6h,12h,24h", metavar="T,...", help="6h, 90m, 2d, or local times [6h,12h,24h]."
-)
-@click.option(
-    "--probability",
-    type=Finite(0.01, 0.99),
-    metavar="P",
-    default=0.9,
-    help="Of meeting a deadline, at the least [0.9].",
-)
-@click.option("--budget", type=Finite(0), metavar="PRICE", help="Say which plans cost more.")
-@click.option("--profile", type=FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes them.")
-@click.option("--prices", type=FILE, metavar="TOML", help="Prices; `whesl cloud prices` prints an example.")
-@click.option(
-    "--forecast", type=FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes them."
-)
-@click.option("--free", metavar="N[,N,N]", help="Free nodes instead: one number, or quantiles 10, 50, 90 %.")
-@click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs.")
-@seed_option()
-@click.option(
-    "--courses",
-    type=click.IntRange(20, 20000),
-    metavar="N",
-    default=200,
-    help="Courses simulated for each plan [200].",
-)
-@out_option
-@click.option("--json", "in_json", is_flag=True, help="Print the menu as JSON.")
+@parameters
 def plan(
-    workflow: Path,
-    deadlines: str,
-    probability: float,
-    budget: float | None,
-    profile: Path | None,
-    prices: Path | None,
-    forecast: Path | None,
-    free: str | None,
-    gpu_nodes: bool,
-    seed: int,
-    courses: int,
-    out: Path | None,
-    in_json: bool,
+    *,
+    workflow: Path = argument(type=FILE),
+    deadlines: str = option("6h,12h,24h", "6h, 90m, 2d, or local times [6h,12h,24h].", "T,..."),
+    probability: float = option(
+        0.9, "Of meeting a deadline, at the least [0.9].", "P", least=0.01, most=0.99
+    ),
+    budget: float | None = option(None, "Say which plans cost more.", "PRICE", least=0),
+    profile: Path | None = option(
+        None, "Run times, as `whesl cloud measure` writes them.", "JSON", type=FILE
+    ),
+    prices: Path | None = option(None, "Prices; `whesl cloud prices` prints an example.", "TOML", type=FILE),
+    forecast: Path | None = option(
+        None, "Free nodes, as `whesl cloud forecast` writes them.", "JSON", type=FILE
+    ),
+    free: str | None = option(None, "Free nodes instead: one number, or quantiles 10, 50, 90 %.", "N[,N,N]"),
+    gpu_nodes: bool = option(False, "The cluster's nodes have GPUs."),
+    seed: int = SEED,
+    courses: int = option(200, "Courses simulated for each plan [200].", "N", least=20, most=20000),
+    out: Path | None = OUT,
+    in_json: bool = option(False, "Print the menu as JSON.", names="--json"),
 ) -> None:
     """Offer plans for a workflow: deadline, cost, probability, hours on the cluster and in the cloud.
 
@@ -106,11 +85,14 @@ def plan(
 
 
 @click.command()
-@click.option("--spot", is_flag=True, help="With today's spot prices, which the site's cloud is asked for.")
-@click.option("--limits", is_flag=True, help="With the instances that the account's quotas have room for.")
-@click.option("--prices", "given", type=FILE, metavar="TOML", help="Prices to go on from.")
-@click.option("--site", "site_file", type=FILE, metavar="TOML", help="The cloud [WHESL_HOME/cloud.toml].")
-def prices(spot: bool, limits: bool, given: Path | None, site_file: Path | None) -> None:
+@parameters
+def prices(
+    *,
+    spot: bool = option(False, "With today's spot prices, which the site's cloud is asked for."),
+    limits: bool = option(False, "With the instances that the account's quotas have room for."),
+    given: Path | None = option(None, "Prices to go on from.", "TOML", "--prices", type=FILE),
+    site_file: Path | None = option(None, "The cloud [WHESL_HOME/cloud.toml].", "TOML", "--site", type=FILE),
+) -> None:
     """Print the prices that are used without --prices, as a file to copy and edit.
 
     --spot asks the cloud (EC2) for the spot prices of its platforms, and puts them in; --limits for the

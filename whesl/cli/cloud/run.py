@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from whesl.cli.cloud.run_options_and_progress import (
+    Place,
     carry,
     checked_data,
     chosen_directory,
     compare,
     link_data,
-    site_options,
 )
 from whesl.cli.cloud.spending import PAID, may_pay
-from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.options import FILE
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -30,51 +30,24 @@ _EPILOG = "Exit status: 0 all tasks done, 1 not all, 2 usage. The same command t
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("workflow", type=FILE)
-@click.option("--deadline", metavar="T", help="12h, 90m, 2d, or a local time; needed for a new run.")
-@click.option("--budget", type=Finite(0), metavar="PRICE", help="What the cloud may cost.")
-@click.option(
-    "--probability",
-    type=Finite(0.01, 0.99),
-    default=0.9,
-    metavar="P",
-    help="Of meeting the deadline [0.9].",
-)
-@click.option("--profile", type=FILE, metavar="JSON", help="Run times, as `whesl cloud measure` writes.")
-@click.option("--prices", type=FILE, metavar="TOML", help="Prices; default: `whesl cloud prices`.")
-@click.option("--forecast", type=FILE, metavar="JSON", help="Free nodes, as `whesl cloud forecast` writes.")
-@click.option("--free", metavar="N[,N,N]", help="Free nodes instead; default: those idle now.")
-@click.option("-e", "--rules", multiple=True, type=FILE, metavar="FILE", help="Rules (ESL) for each task.")
-@click.option(
-    "--hour",
-    type=Finite(5.0, 3600.0),
-    default=3600.0,
-    metavar="S",
-    help="Seconds of the schedule's hours, for trying out [3600].",
-)
-@click.option("--yes", "confirmed", is_flag=True, help="Pay for the cloud without a budget, and do not ask.")
-@click.option("--cloud-instead", is_flag=True, help="Pay the cloud for what the cluster refuses, too.")
-@site_options
+@parameters
 def run(
-    workflow: Path,
-    deadline: str | None,
-    budget: float | None,
-    probability: float,
-    profile: Path | None,
-    prices: Path | None,
-    forecast: Path | None,
-    free: str | None,
-    rules: tuple[Path, ...],
-    hour: float,
-    confirmed: bool,
-    cloud_instead: bool,
-    directory: Path | None,
-    data: Path | None,
-    site_file: Path | None,
-    scheduler: str | None,
-    provider: str | None,
-    gpu_nodes: bool,
-    in_json: bool,
+    *,
+    workflow: Path = argument(type=FILE),
+    deadline: str | None = option(None, "12h, 90m, 2d, or a local time; needed for a new run.", "T"),
+    budget: float | None = option(None, "What the cloud may cost.", "PRICE", least=0),
+    probability: float = option(0.9, "Of meeting the deadline [0.9].", "P", least=0.01, most=0.99),
+    profile: Path | None = option(None, "Run times, as `whesl cloud measure` writes.", "JSON", type=FILE),
+    prices: Path | None = option(None, "Prices; default: `whesl cloud prices`.", "TOML", type=FILE),
+    forecast: Path | None = option(None, "Free nodes, as `whesl cloud forecast` writes.", "JSON", type=FILE),
+    free: str | None = option(None, "Free nodes instead; default: those idle now.", "N[,N,N]"),
+    rules: tuple[Path, ...] = option((), "Rules (ESL) for each task.", "FILE", "-e --rules", type=FILE),
+    hour: float = option(
+        3600.0, "Seconds of the schedule's hours, for trying out [3600].", "S", least=5.0, most=3600.0
+    ),
+    confirmed: bool = option(False, "Pay for the cloud without a budget, and do not ask.", names="--yes"),
+    cloud_instead: bool = option(False, "Pay the cloud for what the cluster refuses, too."),
+    at: Place,
 ) -> int:
     """Run WORKFLOW on a cluster and a cloud, so that it is done by a deadline.
 
@@ -96,18 +69,18 @@ def run(
     from whesl.model import home as places
     from whesl.runtime.wire import keys
 
-    place = chosen_directory(directory, workflow, "cloud")
+    place = chosen_directory(at.directory, workflow, "cloud")
     if not runs.started(place):
         if deadline is None:
             raise UsageError("a new run needs a deadline", hint="--deadline 12h")
         now, until_text = time.time(), deadline
         refusals = Refusals()
         until = refusals.of(lambda: planning.moment(until_text, now))
-        site = refusals.of(lambda: sites.load(site_file, scheduler=scheduler, provider=provider))
+        site = refusals.of(lambda: sites.load(at.site_file, scheduler=at.scheduler, provider=at.provider))
         foreseen = refusals.of(lambda: planning.foreseen(forecast, free, now))
         asked = forecast is not None or free is not None
         if site is not None:
-            refusals.of(lambda: checked_data(site, data))
+            refusals.of(lambda: checked_data(site, at.data))
             refusals.of(lambda: _checked_free(site, asked=asked))
             if not asked and site.cluster.scheduler:
                 foreseen = refusals.of(lambda: plan_menu.constant([idle(site)], now))
@@ -118,15 +91,15 @@ def run(
         known = foreseen or (plan_menu.constant([0.0], now) if cluster else None)
         case = refusals.of(
             lambda: planning.case(
-                workflow, now, prices=prices, measured=profile, forecast=known, gpu=gpu_nodes
+                workflow, now, prices=prices, measured=profile, forecast=known, gpu=at.gpu_nodes
             )
         )
         refusals.check()
         assert until is not None and site is not None and case is not None
         if site.cloud.spot and site.cloud.provider:
-            case = planning.on_spot(case, gpu=gpu_nodes)
+            case = planning.on_spot(case, gpu=at.gpu_nodes)
         if most := limits_of(site, case):
-            case = planning.limited(case, most, gpu=gpu_nodes)
+            case = planning.limited(case, most, gpu=at.gpu_nodes)
         chosen = choose(
             case,
             until,
@@ -157,9 +130,9 @@ def run(
             may_pay(f"{said}, and there is no budget")
         with runs.nothing_left(place):
             runs.begin(place, case.workflow, initial, limits, site)
-            link_data(place, site, data)
+            link_data(place, site, at.data)
             click.echo(f"{case.workflow.name}: {len(case.workflow.tasks)} tasks; {said}", err=True)
-            return carry(place, in_json=in_json)
+            return carry(place, in_json=at.in_json)
     compare(place, lambda: read(workflow))
     if budget is not None and budget != (begun := runs.setup_of(place).limits).budget:
         click.echo(
@@ -167,7 +140,7 @@ def run(
             f" {'none' if begun.budget is None else f'{begun.budget:.2f} {begun.currency}'}",
             err=True,
         )
-    return carry(place, in_json=in_json)
+    return carry(place, in_json=at.in_json)
 
 
 def limits_of(site: Site, case: Case) -> dict[str, int]:

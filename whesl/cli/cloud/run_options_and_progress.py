@@ -3,54 +3,52 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import steady
-from whesl.cli.options import FILE, FOLDER, json_option
+from whesl.cli.options import FILE, FOLDER, JSON
+from whesl.cli.parameters import option
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whesl.cloud.core.plan_records import Workflow
     from whesl.cloud.runner import run_records as r
     from whesl.cloud.runner.site_file import Site
 
-F = TypeVar("F", bound=Callable[..., Any])
-_OPTIONS = (
-    click.option(
-        "--dir", "directory", type=FOLDER, metavar="DIR", help="The run's directory; default: by workflow."
-    ),
-    click.option("--data", type=FOLDER, metavar="DIR", help="Inputs and results; default: DIR/cluster/data."),
-    click.option(
-        "--site", "site_file", type=FILE, metavar="TOML", help="Cluster and cloud [WHESL_HOME/cloud.toml]."
-    ),
-    click.option(
-        "--scheduler",
-        metavar="NAME",
+
+@dataclass(frozen=True)
+class Place:
+    """Options that say where a run is and on what."""
+
+    directory: Path | None = option(
+        None, "The run's directory; default: by workflow.", "DIR", "--dir", type=FOLDER
+    )
+    data: Path | None = option(None, "Inputs and results; default: DIR/cluster/data.", "DIR", type=FOLDER)
+    site_file: Path | None = option(
+        None, "Cluster and cloud [WHESL_HOME/cloud.toml].", "TOML", "--site", type=FILE
+    )
+    scheduler: str | None = option(
+        None,
+        "slurm, flux or local, over the file's.",
+        "NAME",
         shell_complete=completion_candidates.schedulers,
-        help="slurm, flux or local, over the file's.",
-    ),
-    click.option(
+    )
+    provider: str | None = option(
+        None,
+        "processes, ec2 or slurm, over the file's.",
+        "NAME",
         "--cloud",
-        "provider",
-        metavar="NAME",
         shell_complete=completion_candidates.clouds,
-        help="processes, ec2 or slurm, over the file's.",
-    ),
-    click.option("--gpu-nodes", is_flag=True, help="The cluster's nodes have GPUs."),
-    json_option,
-)
-
-
-def site_options(command: F) -> F:
-    """Give a command the options that say where a run is and on what."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    )
+    gpu_nodes: bool = option(False, "The cluster's nodes have GPUs.")
+    in_json: bool = JSON
 
 
 def chosen_directory(directory: Path | None, workflow: Path, what: str) -> Path:

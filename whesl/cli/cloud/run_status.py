@@ -10,16 +10,15 @@ import click
 
 from whesl.cli import completion_candidates
 from whesl.cli.cloud.run_options_and_progress import show, told
-from whesl.cli.options import FOLDER
+from whesl.cli.options import FOLDER, PRINT_JSON
+from whesl.cli.parameters import argument, option, parameters
 
-_directory = click.argument("directory", type=FOLDER, shell_complete=completion_candidates.cloud_runs)
-_as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
+_DIRECTORY: Path = argument(type=FOLDER, shell_complete=completion_candidates.cloud_runs)
 
 
 @click.command()
-@_directory
-@_as_json
-def status(directory: Path, in_json: bool) -> None:
+@parameters
+def status(*, directory: Path = _DIRECTORY, in_json: bool = PRINT_JSON) -> None:
     """Show the run in DIRECTORY as it is now; asks nobody, and works while its runner is dead."""
     from whesl.cloud.runner import run_lifecycle, summary
 
@@ -29,10 +28,13 @@ def status(directory: Path, in_json: bool) -> None:
 
 
 @click.command()
-@_directory
-@click.option("--all", "everything", is_flag=True, help="Also what is only for the runner itself.")
-@_as_json
-def events(directory: Path, everything: bool, in_json: bool) -> None:
+@parameters
+def events(
+    *,
+    directory: Path = _DIRECTORY,
+    everything: bool = option(False, "Also what is only for the runner itself.", names="--all"),
+    in_json: bool = PRINT_JSON,
+) -> None:
     """Show what happened in the run in DIRECTORY, in order; with --json one record a line."""
     import msgspec
 
@@ -58,9 +60,8 @@ def events(directory: Path, everything: bool, in_json: bool) -> None:
 
 
 @click.command()
-@_directory
-@_as_json
-def report(directory: Path, in_json: bool) -> None:
+@parameters
+def report(*, directory: Path = _DIRECTORY, in_json: bool = PRINT_JSON) -> None:
     """Sum up the run in DIRECTORY: tasks, sides, costs, and each output with its checksum."""
     from whesl.cloud.runner import run_lifecycle, summary
 
@@ -82,9 +83,12 @@ def report(directory: Path, in_json: bool) -> None:
 
 
 @click.command()
-@_directory
-@click.option("--clean", is_flag=True, help="Also remove its files in the cloud; results that lie there too.")
-def stop(directory: Path, clean: bool) -> int:
+@parameters
+def stop(
+    *,
+    directory: Path = _DIRECTORY,
+    clean: bool = option(False, "Also remove its files in the cloud; results that lie there too."),
+) -> int:
     """End the run in DIRECTORY and all its nodes and instances, whatever is done. Starts nothing.
 
     Waits until all have ended; also when its runner is dead.

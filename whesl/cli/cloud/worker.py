@@ -9,28 +9,23 @@ from pathlib import Path
 
 import click
 
+from whesl.cli.parameters import option, parameters, required
+
 _MARGIN = 0.05  # of an executor's time, to break a task off and say so
 _LONGEST_MARGIN = 60.0
 
 
 @click.command(hidden=True)
-@click.option("--store", "address", required=True, metavar="ADDRESS", help="The domain's storage.")
-@click.option("--executor", required=True, metavar="NAME", help="Its name in the run.")
-@click.option("--seconds", type=float, metavar="S", help="How long it may work.")
-@click.option("--ends", type=float, metavar="TIME", help="When its time is over, seconds since the epoch.")
-@click.option(
-    "--poll", type=click.FloatRange(0.05), default=1.0, metavar="S", help="Seconds between two looks [1]."
-)
-@click.option("--region", default="us-east-1", metavar="NAME", help="Of S3.")
-@click.option("--endpoint", default="", metavar="URL", help="Of S3, where it is not AWS's.")
+@parameters
 def worker(
-    address: str,
-    executor: str,
-    seconds: float | None,
-    ends: float | None,
-    poll: float,
-    region: str,
-    endpoint: str,
+    *,
+    address: str = required("The domain's storage.", "ADDRESS", "--store"),
+    executor: str = required("Its name in the run.", "NAME"),
+    seconds: float | None = option(None, "How long it may work.", "S"),
+    ends: float | None = option(None, "When its time is over, seconds since the epoch.", "TIME"),
+    poll: float = option(1.0, "Seconds between two looks [1].", "S", least=0.05),
+    region: str = option("us-east-1", "Of S3.", "NAME"),
+    endpoint: str = option("", "Of S3, where it is not AWS's.", "URL"),
 ) -> None:
     """Take tasks of a run one at a time, until the time is over."""
     from whesl.cloud.runner.worker import Worker

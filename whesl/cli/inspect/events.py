@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from whesl.cli import completion_candidates
+from whesl.cli.parameters import option, parameters
 from whesl.model import home as places
 from whesl.model.evidence import LastLines, kept
 from whesl.model.printable import visible
@@ -25,19 +26,16 @@ _DATES = 1e9  # such numbers with a point are times since the epoch, and no dura
 
 
 @click.command()
-@click.option("-f", "--follow", is_flag=True, help="Go on with what happens from now on.")
-@click.option(
-    "--since", type=click.IntRange(min=0), default=0, metavar="N", help="Only events after number N."
-)
-@click.option(
-    "--workflow",
-    default="",
-    metavar="W",
-    help="Only those of one workflow.",
-    shell_complete=completion_candidates.workflows,
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def events(follow: bool, since: int, workflow: str, as_json: bool) -> None:
+@parameters
+def events(
+    *,
+    follow: bool = option(False, "Go on with what happens from now on.", names="-f --follow"),
+    since: int = option(0, "Only events after number N.", "N", least=0),
+    workflow: str = option(
+        "", "Only those of one workflow.", "W", shell_complete=completion_candidates.workflows
+    ),
+    as_json: bool = option(False, "One JSON object a line.", names="--json"),
+) -> None:
     """Show what happened to workflows and tasks, and why.
 
     Each line: number, time, task, kind, content. What tasks write down is among it as it arrives.

@@ -10,7 +10,8 @@ import msgspec
 
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
-from whesl.cli.options import FILE
+from whesl.cli.options import FILE, PRINT_JSON
+from whesl.cli.parameters import argument, option, parameters
 from whesl.client import workflow_list
 from whesl.files.whole_file import write_text
 from whesl.model.errors import UsageError
@@ -27,48 +28,35 @@ _PRINT = Path("-")
 _HINTED = 5  # workflows that a hint names
 _LISTED = 10
 
+_DATE = click.DateTime(["%Y-%m-%d"])
+
 
 @click.command()
-@click.argument("workflow", required=False, shell_complete=completion_candidates.workflows)
-@click.option("--list", "only_list", is_flag=True, help="List all workflows, the newest first.")
-@click.option("--days", type=click.IntRange(min=1), metavar="N", help="Sum up all of the last N days.")
-@click.option(
-    "--day",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="Of `exec`: only what began on it (2026-11-23).",
-)
-@click.option("--job", default="", metavar="ID", help="Of `exec`: only what ran in this job.")
-@click.option("--directory", default="", metavar="DIR", help="Of `exec`: only what ran in this directory.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--html", type=FILE, metavar="FILE", help="Write one self-contained page; - prints it.")
-@click.option("--markdown", type=FILE, metavar="FILE", help="Write Markdown; - prints it.")
-@click.option(
-    "--queue-wait",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="What a resubmitted job would wait; without it the mean of the waits measured in this workflow.",
-)
-@click.option(
-    "--poll",
-    type=click.FloatRange(min=0),
-    default=POLL_INTERVAL,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long the workflow manager takes to see that a job has failed.",
-)
+@parameters
 def report(
-    workflow: str | None,
-    only_list: bool,
-    days: int | None,
-    day: datetime | None,
-    job: str,
-    directory: str,
-    as_json: bool,
-    html: Path | None,
-    markdown: Path | None,
-    queue_wait: float | None,
-    poll: float,
+    *,
+    workflow: str | None = argument(required=False, shell_complete=completion_candidates.workflows),
+    only_list: bool = option(False, "List all workflows, the newest first.", names="--list"),
+    days: int | None = option(None, "Sum up all of the last N days.", "N", least=1),
+    day: datetime | None = option(None, "Of `exec`: only what began on it (2026-11-23).", "DATE", type=_DATE),
+    job: str = option("", "Of `exec`: only what ran in this job.", "ID"),
+    directory: str = option("", "Of `exec`: only what ran in this directory.", "DIR"),
+    as_json: bool = PRINT_JSON,
+    html: Path | None = option(None, "Write one self-contained page; - prints it.", "FILE", type=FILE),
+    markdown: Path | None = option(None, "Write Markdown; - prints it.", "FILE", type=FILE),
+    queue_wait: float | None = option(
+        None,
+        "What a resubmitted job would wait; without it the mean of the waits measured in this workflow.",
+        "SECONDS",
+        least=0,
+    ),
+    poll: float = option(
+        POLL_INTERVAL,
+        "How long the workflow manager takes to see that a job has failed.",
+        "SECONDS",
+        shown=True,
+        least=0,
+    ),
 ) -> None:
     """Sum up WORKFLOW (the newest one without it): what was raised, why, what was done, what it saved.
 

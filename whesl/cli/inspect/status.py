@@ -16,6 +16,8 @@ from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
 from whesl.cli.inspect.watch import Watcher, cells, row
 from whesl.cli.inspect.watch import watch as follow
+from whesl.cli.options import PRINT_JSON
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError
 from whesl.model.states import TaskState
 from whesl.report.collection import without_coordinator
@@ -32,10 +34,13 @@ _HINTED = 5  # workflows that a hint names
 
 
 @click.command()
-@click.argument("workflow", required=False, default="", shell_complete=completion_candidates.workflows)
-@click.option("--watch", is_flag=True, help="Refresh until every task has ended (or Ctrl-C).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(workflow: str, watch: bool, as_json: bool) -> None:
+@parameters
+def status(
+    *,
+    workflow: str = argument(required=False, default="", shell_complete=completion_candidates.workflows),
+    watch: bool = option(False, "Refresh until every task has ended (or Ctrl-C)."),
+    as_json: bool = PRINT_JSON,
+) -> None:
     """Show WORKFLOW, or all of them: each task's state, attempt, nodes and last exception."""
     home = keys.home()
     known = known_state(home)

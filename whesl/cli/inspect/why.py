@@ -12,6 +12,7 @@ import msgspec
 
 from whesl.cli import completion_candidates
 from whesl.cli.options import FILE
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,29 +27,20 @@ _LOG = re.compile(r".*\.[oe]\d[\d.\[\]-]*|std(?:out|err)(?:\.\d+)*|.*\.(?:out|er
 
 
 @click.command()
-@click.argument(
-    "logs",
-    nargs=-1,
-    required=True,
-    metavar="LOG|JOBID|TASK...",
-    shell_complete=completion_candidates.tasks_or_files,
-)
-@click.option(
-    "--good", multiple=True, type=FILE, metavar="LOG", help="A log of the same work that ended well."
-)
-@click.option(
-    "--syslog", multiple=True, type=FILE, metavar="LOG", help="The kernel's or site's log of the nodes."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--rule", "only_rule", is_flag=True, help="Print the rule that would have handled it.")
-@click.option("--all", "everything", is_flag=True, help="Print all candidates, with reasons.")
+@parameters
 def why(
-    logs: tuple[str, ...],
-    good: tuple[Path, ...],
-    syslog: tuple[Path, ...],
-    as_json: bool,
-    only_rule: bool,
-    everything: bool,
+    *,
+    logs: tuple[str, ...] = argument(
+        nargs=-1,
+        required=True,
+        metavar="LOG|JOBID|TASK...",
+        shell_complete=completion_candidates.tasks_or_files,
+    ),
+    good: tuple[Path, ...] = option((), "A log of the same work that ended well.", "LOG", type=FILE),
+    syslog: tuple[Path, ...] = option((), "The kernel's or site's log of the nodes.", "LOG", type=FILE),
+    as_json: bool = option(False, "Print one JSON object.", names="--json"),
+    only_rule: bool = option(False, "Print the rule that would have handled it.", names="--rule"),
+    everything: bool = option(False, "Print all candidates, with reasons.", names="--all"),
 ) -> int:
     """Say what a job died of, from its logs alone.
 

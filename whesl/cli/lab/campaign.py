@@ -9,27 +9,23 @@ import click
 
 from whesl.cli.lab import campaign_simulators
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FOLDER, json_option, quiet_option
+from whesl.cli.options import EXISTING, FOLDER, JSON, QUIET
+from whesl.cli.parameters import argument, option, parameters, required
 from whesl.lab.campaigns import plan, run, summary
 from whesl.lab.results.result_writers import as_json
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
 
 @click.command()
-@click.argument("file", type=_FILE)
-@click.option(
-    "--out", type=FOLDER, required=True, metavar="DIR", help="Where results go; what finished stays."
-)
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; default: one per core.")
-@click.option(
-    "--dask", default="", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler instead."
-)
-@click.option("--list", "only_list", is_flag=True, help="List the simulations, and run none.")
-@json_option
-@quiet_option
+@parameters
 def campaign(
-    file: Path, out: Path, jobs: int | None, dask: str, only_list: bool, in_json: bool, quiet: bool
+    *,
+    file: Path = argument(type=EXISTING),
+    out: Path = required("Where results go; what finished stays.", "DIR", type=FOLDER),
+    jobs: int | None = option(None, "Processes; default: one per core.", "N", least=1),
+    dask: str = option("", "Run on the Dask cluster of this scheduler instead.", "ADDRESS"),
+    only_list: bool = option(False, "List the simulations, and run none.", names="--list"),
+    in_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Run the simulations of FILE (TOML): all combinations of parameters, each with several seeds.
 

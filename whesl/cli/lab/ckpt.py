@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FILE, FOLDER, json_option, quiet_option, seed_option
+from whesl.cli.options import FILE, FOLDER, JSON, QUIET, seed_option
+from whesl.cli.parameters import option, parameters
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import Page, Section, write_page
 from whesl.lab.results.result_writers import as_json, markdown, write_summary, write_table
@@ -28,33 +29,20 @@ _MEANING = {
 
 
 @click.command()
-@click.option("--system", type=FILE, metavar="FILE", help="The machine, as TOML [Summit].")
-@click.option("--apps", type=FILE, metavar="FILE", help="The codes, as TOML [six of the dissertation].")
-@click.option(
-    "--example", type=click.Choice(["system", "apps"]), help="Print the shipped file, to be edited."
-)
-@click.option("--failures", metavar="NAME", help="Which of the machine's [[failures]] [the first].")
-@click.option("--whole", is_flag=True, help="Put them on the machine as they are, not scaled by its nodes.")
-@click.option(
-    "--runs", type=click.IntRange(2), default=1000, metavar="N", help="Runs of each setting [1000]."
-)
-@seed_option(1)
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Threads [one for each core].")
-@click.option("--out", type=FOLDER, metavar="DIR", help="Write tables, figures, summary.json and a page.")
-@json_option
-@quiet_option
+@parameters
 def ckpt(
-    system: Path | None,
-    apps: Path | None,
-    example: str | None,
-    failures: str | None,
-    whole: bool,
-    runs: int,
-    seed: int,
-    jobs: int | None,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    system: Path | None = option(None, "The machine, as TOML [Summit].", "FILE", type=FILE),
+    apps: Path | None = option(None, "The codes, as TOML [six of the dissertation].", "FILE", type=FILE),
+    example: str | None = option(None, "Print the shipped file, to be edited.", choices=("system", "apps")),
+    failures: str | None = option(None, "Which of the machine's [[failures]] [the first].", "NAME"),
+    whole: bool = option(False, "Put them on the machine as they are, not scaled by its nodes."),
+    runs: int = option(1000, "Runs of each setting [1000].", "N", least=2),
+    seed: int = seed_option(1),
+    jobs: int | None = option(None, "Threads [one for each core].", "N", least=1),
+    out: Path | None = option(None, "Write tables, figures, summary.json and a page.", "DIR", type=FOLDER),
+    in_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Find the checkpoint model that costs a code least: periodic, safeguard, migration, prioritized, or
     both.

@@ -7,44 +7,31 @@ from pathlib import Path
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import out_option, quiet_option, seed_option
+from whesl.cli.options import EXISTING_FOLDER, OUT, QUIET, seed_option
+from whesl.cli.parameters import option, parameters
 
 
 @click.command()
-@click.option(
-    "--cases", type=click.IntRange(4), default=1000, metavar="N", help="Cases of each workflow [1000]."
-)
-@click.option("--nodes", type=click.IntRange(8), default=795, metavar="N", help="Nodes of the cluster [795].")
-@click.option(
-    "--workflow",
-    "workflows",
-    type=click.Choice(["OAI", "RNASEQ"]),
-    multiple=True,
-    help="One of the two, or both [both].",
-)
-@click.option("--calibration", is_flag=True, help="Judge the stated probabilities, not the schedulers.")
-@click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Theta's and Curie's logs; else one is generated.",
-)
-@seed_option(1)
-@click.option("--jobs", type=click.IntRange(1), default=2, metavar="N", help="Processes [2].")
-@out_option
-@click.option("--json", "in_json", is_flag=True, help="Print the findings as JSON.")
-@quiet_option
+@parameters
 def cloud(
-    cases: int,
-    nodes: int,
-    workflows: tuple[str, ...],
-    calibration: bool,
-    data: Path | None,
-    seed: int,
-    jobs: int,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    cases: int = option(1000, "Cases of each workflow [1000].", "N", least=4),
+    nodes: int = option(795, "Nodes of the cluster [795].", "N", least=8),
+    workflows: tuple[str, ...] = option(
+        (), "One of the two, or both [both].", names="--workflow", choices=("OAI", "RNASEQ")
+    ),
+    calibration: bool = option(False, "Judge the stated probabilities, not the schedulers."),
+    data: Path | None = option(
+        None,
+        "Theta's and Curie's logs; else one is generated.",
+        "DIR",
+        type=EXISTING_FOLDER,
+    ),
+    seed: int = seed_option(1),
+    jobs: int = option(2, "Processes [2].", "N", least=1),
+    out: Path | None = OUT,
+    in_json: bool = option(False, "Print the findings as JSON.", names="--json"),
+    quiet: bool = QUIET,
 ) -> None:
     """Simulate OAI and RNASEQ on a cluster and a cloud under several schedulers; say which findings hold.
 

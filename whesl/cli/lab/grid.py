@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import (
-    FILE,
-    audit_option,
-    json_option,
-    log_option,
-    out_option,
-    quiet_option,
-    seed_option,
-    strict_option,
-)
+from whesl.cli.options import AUDIT, FILE, JSON, LOG, OUT, QUIET, SEED, STRICT
+from whesl.cli.parameters import option, parameters, required
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -34,58 +25,35 @@ _POLICIES = ("fcfs", "fcfs-lb", "easy", "cons", "ls")
 
 
 @click.command()
-@log_option
-@click.option(
-    "--clusters", type=FILE, required=True, metavar="TOML", help="Clusters: TOML, or Alea's .machines table."
-)
-@click.option(
-    "--policy", type=click.Choice(_POLICIES), default="easy", help="Who starts when and where [easy]."
-)
-@click.option(
-    "--requirements",
-    type=click.Choice(["none", "used", "log"]),
-    default="none",
-    help="What suits a job: all clusters; those its (user, queue) ran on; by its node specification.",
-)
-@click.option("--failures", type=FILE, metavar="FILE", help="Failure records of machines.")
-@click.option(
-    "--epoch",
-    type=Finite(),
-    metavar="SECONDS",
-    help="The log's time 0 in the records' seconds; default: its UnixStartTime.",
-)
-@click.option("--afc", type=Finite(0), metavar="RATE", help="Generate failures: so many a machine and hour.")
-@click.option(
-    "--starts", type=click.IntRange(1), metavar="N", help="Computed starts that end a local search [20000]."
-)
-@click.option(
-    "--seconds",
-    type=Finite(0, min_open=True),
-    metavar="S",
-    help="Seconds by the clock that end a local search instead; then schedules depend on the machine.",
-)
-@seed_option()
-@strict_option
-@audit_option
-@out_option
-@json_option
-@quiet_option
+@parameters
 def grid(
-    log_file: Path,
-    clusters: Path,
-    policy: str,
-    requirements: str,
-    failures: Path | None,
-    epoch: float | None,
-    afc: float | None,
-    starts: int | None,
-    seconds: float | None,
-    seed: int,
-    strict: bool,
-    audited: bool,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    log_file: Path = LOG,
+    clusters: Path = required("Clusters: TOML, or Alea's .machines table.", "TOML", type=FILE),
+    policy: str = option("easy", "Who starts when and where [easy].", choices=_POLICIES),
+    requirements: str = option(
+        "none",
+        "What suits a job: all clusters; those its (user, queue) ran on; by its node specification.",
+        choices=("none", "used", "log"),
+    ),
+    failures: Path | None = option(None, "Failure records of machines.", "FILE", type=FILE),
+    epoch: float | None = option(
+        None, "The log's time 0 in the records' seconds; default: its UnixStartTime.", "SECONDS"
+    ),
+    afc: float | None = option(None, "Generate failures: so many a machine and hour.", "RATE", least=0),
+    starts: int | None = option(None, "Computed starts that end a local search [20000].", "N", least=1),
+    seconds: float | None = option(
+        None,
+        "Seconds by the clock that end a local search instead; then schedules depend on the machine.",
+        "S",
+        above=0,
+    ),
+    seed: int = SEED,
+    strict: bool = STRICT,
+    audited: bool = AUDIT,
+    out: Path | None = OUT,
+    in_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Simulate a job log on several clusters, of which each job suits some.
 

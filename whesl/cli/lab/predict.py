@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FILE, json_option, out_option, quiet_option, seed_option, strict_option
+from whesl.cli.options import FILE, JSON, OUT, QUIET, SEED, STRICT
+from whesl.cli.parameters import option, parameters, required
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,70 +21,35 @@ _FORMATS = ("lanl", "fta", "mira", "csv")
 
 
 @click.command()
-@click.option(
-    "--failures",
-    type=FILE,
-    required=True,
-    metavar="FILE",
-    help="Failure records, also packed (gzip, bzip2, xz).",
-)
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="Default: told by the first line.")
-@click.option(
-    "--nodes",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
-    help="How many nodes a plain table's machine has.",
-)
-@click.option("--system", metavar="ID", help="The system of a file of several (LANL, FTA) [all, as one].")
-@strict_option
-@click.option(
-    "--split", required=True, metavar="DATE", help="Fit before it, score after it: YYYY-MM-DD[ hh:mm]."
-)
-@click.option(
-    "--predictors",
-    metavar="NAME,...",
-    help="base, survival, by-node, by-type, frailty, ffp, learned, exponential, weibull, log-normal, "
-    "kaplan-meier; none, exact, confidence:A, accuracy:A, aoa:A[:MIX] [base,survival,frailty,ffp,learned].",
-)
-@click.option(
-    "--horizon",
-    type=Finite(0, min_open=True),
-    default=24.0,
-    metavar="HOURS",
-    help="Fails within it? [24]",
-)
-@click.option(
-    "--every",
-    type=Finite(0, min_open=True),
-    metavar="HOURS",
-    help="Time between two questions about a node [a quarter of the horizon].",
-)
-@click.option(
-    "--tolerance",
-    type=Finite(0, min_open=True),
-    default=15.0,
-    metavar="MINUTES",
-    help="How far a periodic failure may be from its time [15].",
-)
-@seed_option()
-@out_option
-@json_option
-@quiet_option
+@parameters
 def predict(
-    failures: Path,
-    form: str | None,
-    nodes: int | None,
-    system: str | None,
-    strict: bool,
-    split: str,
-    predictors: str | None,
-    horizon: float,
-    every: float | None,
-    tolerance: float,
-    seed: int,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    failures: Path = required("Failure records, also packed (gzip, bzip2, xz).", "FILE", type=FILE),
+    form: str | None = option(None, "Default: told by the first line.", names="--format", choices=_FORMATS),
+    nodes: int | None = option(
+        None, "How many nodes a plain table's machine has.", "N", least=1, most=1_000_000
+    ),
+    system: str | None = option(None, "The system of a file of several (LANL, FTA) [all, as one].", "ID"),
+    strict: bool = STRICT,
+    split: str = required("Fit before it, score after it: YYYY-MM-DD[ hh:mm].", "DATE"),
+    predictors: str | None = option(
+        None,
+        "base, survival, by-node, by-type, frailty, ffp, learned, exponential, weibull, log-normal, "
+        "kaplan-meier; none, exact, confidence:A, accuracy:A, aoa:A[:MIX] "
+        "[base,survival,frailty,ffp,learned].",
+        "NAME,...",
+    ),
+    horizon: float = option(24.0, "Fails within it? [24]", "HOURS", above=0),
+    every: float | None = option(
+        None, "Time between two questions about a node [a quarter of the horizon].", "HOURS", above=0
+    ),
+    tolerance: float = option(
+        15.0, "How far a periodic failure may be from its time [15].", "MINUTES", above=0
+    ),
+    seed: int = SEED,
+    out: Path | None = OUT,
+    in_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Fit failure predictors to the past of a machine and score them on its future.
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FOLDER, quiet_option, strict_option, system_option
+from whesl.cli.options import EXISTING, FOLDER, PRINT_JSON, QUIET, STRICT, SYSTEM
+from whesl.cli.parameters import option, parameters, required
 from whesl.lab.readers import format_detection
 from whesl.lab.readers import machine_file as machines
 from whesl.lab.replay import policy_savings_page as pages
@@ -26,7 +26,6 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from whesl.lab.replay.policy_comparison import Replay
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OTHERS = ("easy", "reliable+survival", "reliable+ffp", "reliable+exact")
 
 
@@ -39,76 +38,39 @@ def _regex(context: click.Context, parameter: click.Parameter, value: str) -> st
 
 
 @click.command()
-@click.option(
-    "--jobs", "job_log", type=_FILE, required=True, metavar="FILE", help="Jobs: sacct, Flux, PBS, SWF, CSV."
-)
-@click.option(
-    "--failures",
-    "failure_log",
-    type=_FILE,
-    required=True,
-    metavar="FILE",
-    help="Failure log: sacctmgr, Flux, CSV, ...",
-)
-@click.option(
-    "--resources", type=_FILE, metavar="TOML", help="The machine; default: the nodes that the logs name."
-)
-@click.option(
-    "--nodes", type=click.IntRange(1, 1_000_000), metavar="N", help="So many nodes, where nothing names them."
-)
-@click.option(
-    "--zone", default="", metavar="NAME", help="Time zone of the logs [this machine's]: Europe/Berlin."
-)
-@click.option("--today", default="easy", metavar="POLICY", help="The policy to compare with [easy].")
-@click.option(
-    "--policy",
-    "others",
-    multiple=True,
-    metavar="POLICY[+PREDICTOR]",
-    help="What might be used instead, also FILE.py:CLASS; again for several.",
-)
-@click.option(
-    "--train",
-    type=Finite(0, 1, max_open=True),
-    default=0.3,
-    metavar="SHARE",
-    help="Share of the failure log that predictors are fitted to [0.3].",
-)
-@system_option
-@click.option(
-    "--leave-out",
-    default="",
-    callback=_regex,
-    metavar="REGEX",
-    help="Slurm's events with such a reason are no failures.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Of random predictors and of the intervals [0].",
-)
-@strict_option
-@click.option("--out", type=FOLDER, metavar="DIR", help="Write a page, tables, figures and jobs.")
-@click.option("--json", "in_json", is_flag=True, help="Print JSON.")
-@quiet_option
+@parameters
 def replay(
-    job_log: Path,
-    failure_log: Path,
-    resources: Path | None,
-    nodes: int | None,
-    zone: str,
-    today: str,
-    others: tuple[str, ...],
-    train: float,
-    system: str | None,
-    leave_out: str,
-    seed: int,
-    strict: bool,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    job_log: Path = required("Jobs: sacct, Flux, PBS, SWF, CSV.", "FILE", "--jobs", type=EXISTING),
+    failure_log: Path = required(
+        "Failure log: sacctmgr, Flux, CSV, ...", "FILE", "--failures", type=EXISTING
+    ),
+    resources: Path | None = option(
+        None, "The machine; default: the nodes that the logs name.", "TOML", type=EXISTING
+    ),
+    nodes: int | None = option(
+        None, "So many nodes, where nothing names them.", "N", least=1, most=1_000_000
+    ),
+    zone: str = option("", "Time zone of the logs [this machine's]: Europe/Berlin.", "NAME"),
+    today: str = option("easy", "The policy to compare with [easy].", "POLICY"),
+    others: tuple[str, ...] = option(
+        (),
+        "What might be used instead, also FILE.py:CLASS; again for several.",
+        "POLICY[+PREDICTOR]",
+        "--policy",
+    ),
+    train: float = option(
+        0.3, "Share of the failure log that predictors are fitted to [0.3].", "SHARE", least=0, below=1
+    ),
+    system: str | None = SYSTEM,
+    leave_out: str = option(
+        "", "Slurm's events with such a reason are no failures.", "REGEX", callback=_regex
+    ),
+    seed: int = option(0, "Of random predictors and of the intervals [0].", "N", least=0),
+    strict: bool = STRICT,
+    out: Path | None = option(None, "Write a page, tables, figures and jobs.", "DIR", type=FOLDER),
+    in_json: bool = PRINT_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Replay a site's weeks: what other policies and predictors would have saved.
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FOLDER, quiet_option
+from whesl.cli.options import FOLDER, QUIET
+from whesl.cli.parameters import argument, option, parameters
 from whesl.lab.reproductions import registry, runner
 from whesl.lab.reproductions import results_page as pages
 from whesl.lab.results.result_writers import as_json, plain
@@ -19,34 +20,23 @@ _PLACES = ("data", "../data", "../shared/data")
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--all", "every", is_flag=True, help="Run all experiments.")
-@click.option("--list", "only_list", is_flag=True, help="List the experiments.")
-@click.option("--json", "in_json", is_flag=True, help="Print their values as JSON; by name for several.")
-@click.option("--quick", is_flag=True, help="Smaller runs, for a first look; figures differ.")
-@click.option(
-    "--data",
-    type=FOLDER,
-    metavar="DIR",
-    help="Where the traces are; default: WHESL_LAB_DATA, else ./data or ../data.",
-)
-@click.option(
-    "--out", type=FOLDER, metavar="DIR", help="Write tables, figures and a page; what is done stays."
-)
-@click.option("--again", is_flag=True, help="Run also what has finished in DIR.")
-@click.option("--jobs", type=click.IntRange(1), default=1, metavar="N", help="Processes [1].")
-@quiet_option
+@parameters
 def reproduce(
-    names: tuple[str, ...],
-    every: bool,
-    only_list: bool,
-    in_json: bool,
-    quick: bool,
-    data: Path | None,
-    out: Path | None,
-    again: bool,
-    jobs: int,
-    quiet: bool,
+    *,
+    names: tuple[str, ...] = argument(nargs=-1, metavar="[NAME]..."),
+    every: bool = option(False, "Run all experiments.", names="--all"),
+    only_list: bool = option(False, "List the experiments.", names="--list"),
+    in_json: bool = option(False, "Print their values as JSON; by name for several.", names="--json"),
+    quick: bool = option(False, "Smaller runs, for a first look; figures differ."),
+    data: Path | None = option(
+        None, "Where the traces are; default: WHESL_LAB_DATA, else ./data or ../data.", "DIR", type=FOLDER
+    ),
+    out: Path | None = option(
+        None, "Write tables, figures and a page; what is done stays.", "DIR", type=FOLDER
+    ),
+    again: bool = option(False, "Run also what has finished in DIR."),
+    jobs: int = option(1, "Processes [1].", "N", least=1),
+    quiet: bool = QUIET,
 ) -> None:
     """Run published experiments again: each finding holds, does not, by how much, and why."""
     if only_list:

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.finite_numbers import Finite
-from whesl.cli.options import (
-    FOLDER,
-    failures_option,
-    json_option,
-    log_option,
-    seed_option,
-    system_option,
-)
+from whesl.cli.options import FAILURES, FOLDER, JSON, LOG, SEED, SYSTEM
+from whesl.cli.parameters import option, parameters
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -31,47 +24,34 @@ _SOONER, _PLAIN_RELIABLE = 4.0, 4_000
 
 
 @click.command()
-@log_option
-@click.option(
-    "--processors", type=click.IntRange(1), metavar="N", help="Of the machine [MaxProcs of the log]."
-)
-@click.option(
-    "--policy",
-    type=click.Choice(["fcfs", "easy", "conservative", "reliable"]),
-    default="easy",
-    show_default=True,
-    help="Who starts when; reliable also says where.",
-)
-@failures_option
-@system_option
-@click.option(
-    "--predictor",
-    default="none",
-    metavar="P",
-    help="What reliable asks: none, exact, aoa:A[:MIX], confidence:A, tie-breaking:A, survival [none].",
-)
-@click.option(
-    "--checkpoint",
-    type=Finite(0, min_open=True),
-    metavar="SECONDS",
-    help="Interval between a job's own checkpoints; without it a killed job begins anew.",
-)
-@seed_option()
-@click.option("--strict", is_flag=True, help="Refuse lines that are malformed or cannot be simulated.")
-@click.option("--out", type=FOLDER, metavar="DIR", help="Write DIR/jobs.parquet and DIR/summary.json.")
-@json_option
+@parameters
 def schedule(
-    log_file: Path,
-    processors: int | None,
-    policy: str,
-    failures: Path | None,
-    system: str | None,
-    predictor: str,
-    checkpoint: float | None,
-    seed: int,
-    strict: bool,
-    out: Path | None,
-    in_json: bool,
+    *,
+    log_file: Path = LOG,
+    processors: int | None = option(None, "Of the machine [MaxProcs of the log].", "N", least=1),
+    policy: str = option(
+        "easy",
+        "Who starts when; reliable also says where.",
+        shown=True,
+        choices=("fcfs", "easy", "conservative", "reliable"),
+    ),
+    failures: Path | None = FAILURES,
+    system: str | None = SYSTEM,
+    predictor: str = option(
+        "none",
+        "What reliable asks: none, exact, aoa:A[:MIX], confidence:A, tie-breaking:A, survival [none].",
+        "P",
+    ),
+    checkpoint: float | None = option(
+        None,
+        "Interval between a job's own checkpoints; without it a killed job begins anew.",
+        "SECONDS",
+        above=0,
+    ),
+    seed: int = SEED,
+    strict: bool = option(False, "Refuse lines that are malformed or cannot be simulated."),
+    out: Path | None = option(None, "Write DIR/jobs.parquet and DIR/summary.json.", "DIR", type=FOLDER),
+    in_json: bool = JSON,
 ) -> None:
     """Simulate a job log on a cluster of single-processor nodes under a policy.
 

@@ -8,19 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import (
-    audit_option,
-    failures_option,
-    json_option,
-    log_option,
-    out_option,
-    quiet_option,
-    seed_option,
-    strict_option,
-    system_option,
-)
+from whesl.cli.options import AUDIT, FAILURES, JSON, LOG, OUT, QUIET, SEED, STRICT, SYSTEM
+from whesl.cli.parameters import option, parameters
 from whesl.model.errors import UsageError, WheslError
 
 if TYPE_CHECKING:
@@ -37,66 +27,35 @@ _SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})x(\d{1,5})")
 
 
 @click.command()
-@log_option
-@click.option("--shape", default="4x4x8", metavar="XxYxZ", help="Nodes of the torus [4x4x8].")
-@click.option(
-    "--supernode", type=click.IntRange(1), default=1, metavar="N", help="Processors of each node [1]."
-)
-@click.option(
-    "--policy", type=click.Choice(_POLICIES), default="krevat", help="Which partition a job gets [krevat]."
-)
-@click.option("--confidence", type=Finite(0, 1), metavar="A", help="Of balancing's predictor [0].")
-@click.option("--accuracy", type=Finite(0, 1), metavar="A", help="Of tie-breaking's predictor [0].")
-@failures_option
-@system_option
-@click.option(
-    "--failure-count",
-    type=click.IntRange(0, 10_000_000),
-    metavar="N",
-    help="Thin records of another machine to N, folded on the nodes, stretched over the log's time.",
-)
-@click.option(
-    "--load",
-    type=Finite(0, min_open=True),
-    default=1.0,
-    metavar="C",
-    help="Factor on run times [1].",
-)
-@click.option("--no-migration", is_flag=True, help="Do not move running jobs.")
-@click.option("--no-backfill", is_flag=True, help="No job overtakes the head of the queue.")
-@click.option(
-    "--draw-per-query", is_flag=True, help="Tie-breaking draws for each question, not for each failure."
-)
-@click.option(
-    "--skip-oversized", is_flag=True, help="Leave out jobs that no partition suits, instead of an error."
-)
-@seed_option()
-@strict_option
-@audit_option
-@out_option
-@json_option
-@quiet_option
+@parameters
 def torus(
-    log_file: Path,
-    shape: str,
-    supernode: int,
-    policy: str,
-    confidence: float | None,
-    accuracy: float | None,
-    failures: Path | None,
-    system: str | None,
-    failure_count: int | None,
-    load: float,
-    no_migration: bool,
-    no_backfill: bool,
-    draw_per_query: bool,
-    skip_oversized: bool,
-    seed: int,
-    strict: bool,
-    audited: bool,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    log_file: Path = LOG,
+    shape: str = option("4x4x8", "Nodes of the torus [4x4x8].", "XxYxZ"),
+    supernode: int = option(1, "Processors of each node [1].", "N", least=1),
+    policy: str = option("krevat", "Which partition a job gets [krevat].", choices=_POLICIES),
+    confidence: float | None = option(None, "Of balancing's predictor [0].", "A", least=0, most=1),
+    accuracy: float | None = option(None, "Of tie-breaking's predictor [0].", "A", least=0, most=1),
+    failures: Path | None = FAILURES,
+    system: str | None = SYSTEM,
+    failure_count: int | None = option(
+        None,
+        "Thin records of another machine to N, folded on the nodes, stretched over the log's time.",
+        "N",
+        least=0,
+        most=10_000_000,
+    ),
+    load: float = option(1.0, "Factor on run times [1].", "C", above=0),
+    no_migration: bool = option(False, "Do not move running jobs."),
+    no_backfill: bool = option(False, "No job overtakes the head of the queue."),
+    draw_per_query: bool = option(False, "Tie-breaking draws for each question, not for each failure."),
+    skip_oversized: bool = option(False, "Leave out jobs that no partition suits, instead of an error."),
+    seed: int = SEED,
+    strict: bool = STRICT,
+    audited: bool = AUDIT,
+    out: Path | None = OUT,
+    in_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Simulate a job log on a torus: contiguous rectangular partitions, with wrap-around.
 

@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whesl.cli.lab.finite_numbers import Finite
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import (
-    FILE,
-    failures_option,
-    json_option,
-    out_option,
-    quiet_option,
-    seed_option,
-    strict_option,
-    system_option,
-)
+from whesl.cli.options import FAILURES, FILE, JSON, OUT, QUIET, SEED, STRICT, SYSTEM
+from whesl.cli.parameters import option, parameters, required
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,74 +25,47 @@ _PLAIN_PAIRS, _PLAIN_NODES = 20_000, 100
 
 
 @click.command()
-@click.option(
-    "--workflow",
-    "workflows",
-    type=FILE,
-    multiple=True,
-    required=True,
-    metavar="FILE",
-    help="WfCommons .json or Standard Task Graph .stg, also packed (gzip, bzip2, xz); again for several at "
-    "once.",
-)
-@click.option(
-    "--resources", type=FILE, metavar="TOML", help="The machine: bandwidth, [[nodes]] count, speed."
-)
-@click.option("--nodes", type=click.IntRange(1, 1_000_000), metavar="N", help="So many nodes of speed 1.")
-@failures_option
-@system_option
-@strict_option
-@click.option(
-    "--at",
-    type=Finite(0),
-    default=0.0,
-    metavar="SECONDS",
-    help="When the first workflow arrives, after the records' begin [0].",
-)
-@click.option("--every", type=Finite(0), default=0.0, metavar="SECONDS", help="Time between arrivals [0].")
-@click.option(
-    "--policy",
-    "policies",
-    type=click.Choice(_POLICIES),
-    multiple=True,
-    default=("flaw",),
-    help="Who starts where; again for several, side by side [flaw].",
-)
-@click.option("--ascending", is_flag=True, help="By ascending rank while the pool holds several workflows.")
-@click.option(
-    "--predictor",
-    default="none",
-    metavar="NAME",
-    help="survival, frailty, ffp, learned, ... (fitted to what came before the first workflow), exact, none,"
-    " or aoa:A[:MIX], predictions of accuracy A [none].",
-)
-@click.option(
-    "--threshold",
-    type=Finite(0, 1),
-    metavar="P",
-    help="The predictor says yes from this probability on [its own].",
-)
-@seed_option()
-@out_option
-@json_option
-@quiet_option
+@parameters
 def workflow(
-    workflows: tuple[Path, ...],
-    resources: Path | None,
-    nodes: int | None,
-    failures: Path | None,
-    system: str | None,
-    strict: bool,
-    at: float,
-    every: float,
-    policies: tuple[str, ...],
-    ascending: bool,
-    predictor: str,
-    threshold: float | None,
-    seed: int,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    workflows: tuple[Path, ...] = required(
+        "WfCommons .json or Standard Task Graph .stg, also packed (gzip, bzip2, xz); again for several at "
+        "once.",
+        "FILE",
+        "--workflow",
+        type=FILE,
+    ),
+    resources: Path | None = option(
+        None, "The machine: bandwidth, [[nodes]] count, speed.", "TOML", type=FILE
+    ),
+    nodes: int | None = option(None, "So many nodes of speed 1.", "N", least=1, most=1_000_000),
+    failures: Path | None = FAILURES,
+    system: str | None = SYSTEM,
+    strict: bool = STRICT,
+    at: float = option(
+        0.0, "When the first workflow arrives, after the records' begin [0].", "SECONDS", least=0
+    ),
+    every: float = option(0.0, "Time between arrivals [0].", "SECONDS", least=0),
+    policies: tuple[str, ...] = option(
+        ("flaw",),
+        "Who starts where; again for several, side by side [flaw].",
+        names="--policy",
+        choices=_POLICIES,
+    ),
+    ascending: bool = option(False, "By ascending rank while the pool holds several workflows."),
+    predictor: str = option(
+        "none",
+        "survival, frailty, ffp, learned, ... (fitted to what came before the first workflow), exact, none,"
+        " or aoa:A[:MIX], predictions of accuracy A [none].",
+        "NAME",
+    ),
+    threshold: float | None = option(
+        None, "The predictor says yes from this probability on [its own].", "P", least=0, most=1
+    ),
+    seed: int = SEED,
+    out: Path | None = OUT,
+    in_json: bool = JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Simulate workflows on nodes that fail, under one policy or several.
 

@@ -22,6 +22,7 @@ from whesl import language
 from whesl.cli import broken_pipe
 from whesl.cli.launch import placement_setup
 from whesl.cli.options import RULES
+from whesl.cli.parameters import argument, option, parameters, required
 from whesl.doctor import rules_before_a_run
 from whesl.language import shipped_policy
 from whesl.language.path_expansion import expanded
@@ -54,85 +55,53 @@ _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard o
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="STUDY... [-- ARGUMENTS]")
-@click.option(
-    "-e",
-    "--rules",
-    required=True,
-    type=RULES,
-    help="The specification; default: the policy that ships.",
-)
-@click.option("--rjms", default=None, metavar="NAME", help=f"Resource manager: {', '.join(SCHEDULERS)}.")
-@click.option(
-    "--inner",
-    type=click.Choice(["auto", "flux", "slurm"]),
-    default="auto",
-    show_default=True,
-    help="What runs the tasks' steps in Slurm's jobs: a Flux instance inside each, or Slurm.",
-)
-@click.option(
-    "--own-node/--no-own-node",
-    "own_node",
-    default=True,
-    show_default=True,
-    help="Use an isolator's node for its task too, or ask for one node more in each job and keep it out.",
-)
-@click.option("--observe", is_flag=True, help="Report what would be done; touch nothing.")
-@click.option("--strict", is_flag=True, help="Start nothing while there is a warning about the rules.")
-@click.option(
-    "--out", default="", metavar="DIR", help="Directory of the run; the manager's choice without it."
-)
-@click.option(
-    "--spares",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Spare nodes for each job whose recovery may take one.",
-)
-@click.option(
-    "--nodes",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Nodes of the embedded cluster that is started; without it 4, or what the largest job needs.",
-)
-@click.option(
-    "--poll",
-    type=click.FloatRange(min=0.1),
-    metavar="SECONDS",
-    help="Time between the manager's looks at its jobs.",
-)
-@click.option(
-    "--heartbeat-limit",
-    type=click.FloatRange(min=1.0),
-    metavar="SECONDS",
-    help="Silence after which a node of a job is lost; without it 3.",
-)
-@click.option(
-    "--placement",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Predictions of `whesl placement learn` or `serve`: Flux instances of your own place by them, and "
-    "spares are chosen by predicted life.",
-)
-@click.option("-y", "--yes", is_flag=True, help="Overwrite the directory of an older run without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON; progress goes to stderr.")
+@parameters
 def run(
-    words: tuple[str, ...],
-    rules: Path,
-    rjms: str | None,
-    inner: str,
-    own_node: bool,
-    observe: bool,
-    strict: bool,
-    out: str,
-    spares: int,
-    nodes: int | None,
-    poll: float | None,
-    heartbeat_limit: float | None,
-    placement: str | None,
-    yes: bool,
-    as_json: bool,
+    *,
+    words: tuple[str, ...] = argument(
+        nargs=-1, required=True, type=click.UNPROCESSED, metavar="STUDY... [-- ARGUMENTS]"
+    ),
+    rules: Path = required(
+        "The specification; default: the policy that ships.", names="-e --rules", type=RULES
+    ),
+    rjms: str | None = option(None, f"Resource manager: {', '.join(SCHEDULERS)}.", "NAME"),
+    inner: str = option(
+        "auto",
+        "What runs the tasks' steps in Slurm's jobs: a Flux instance inside each, or Slurm.",
+        shown=True,
+        choices=("auto", "flux", "slurm"),
+    ),
+    own_node: bool = option(
+        True,
+        "Use an isolator's node for its task too, or ask for one node more in each job and keep it out.",
+        names="--own-node/--no-own-node",
+        shown=True,
+    ),
+    observe: bool = option(False, "Report what would be done; touch nothing."),
+    strict: bool = option(False, "Start nothing while there is a warning about the rules."),
+    out: str = option("", "Directory of the run; the manager's choice without it.", "DIR"),
+    spares: int = option(
+        1, "Spare nodes for each job whose recovery may take one.", "N", shown=True, least=0
+    ),
+    nodes: int | None = option(
+        None,
+        "Nodes of the embedded cluster that is started; without it 4, or what the largest job needs.",
+        "N",
+        least=1,
+    ),
+    poll: float | None = option(None, "Time between the manager's looks at its jobs.", "SECONDS", least=0.1),
+    heartbeat_limit: float | None = option(
+        None, "Silence after which a node of a job is lost; without it 3.", "SECONDS", least=1.0
+    ),
+    placement: str | None = option(
+        None,
+        "Predictions of `whesl placement learn` or `serve`: Flux instances of your own place by them, and "
+        "spares are chosen by predicted life.",
+        "FILE",
+        type=click.Path(dir_okay=False),
+    ),
+    yes: bool = option(False, "Overwrite the directory of an older run without asking.", names="-y --yes"),
+    as_json: bool = option(False, "Print the report as JSON; progress goes to stderr.", names="--json"),
 ) -> int:
     """Run STUDY (a Maestro study, or batch scripts) under its own manager, every task protected.
 

@@ -11,6 +11,7 @@ import click
 
 from whesl import language
 from whesl.cli.options import RULES
+from whesl.cli.parameters import argument, option, parameters
 from whesl.managers import workflow as workflows
 from whesl.managers.workflow.port import (
     FluxifyOptions,
@@ -26,36 +27,27 @@ from whesl.runtime.wire import keys
 
 
 @click.command()
-@click.argument("sources", nargs=-1, required=True, metavar="STUDY...")
-@click.option(
-    "-e",
-    "--rules",
-    type=RULES,
-    metavar="FILE",
-    help="The specification; default: the policy that ships.",
-)
-@click.option("-o", "--out", type=click.Path(), help="File to write to (a directory for several scripts).")
-@click.option("--dry-run", is_flag=True, help="Show the difference and write nothing.")
-@click.option("--undo", is_flag=True, help="Take the wrapping out again.")
-@click.option("--workflow", default="", metavar="ID", help="Name of the run; the workflow's own without it.")
-@click.option(
-    "--spares",
-    type=click.IntRange(min=0),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Spare nodes for jobs whose recovery may take one (`whesl run` also asks for them).",
-)
-@click.option("--observe", is_flag=True, help="Tasks report what would be done and touch nothing.")
+@parameters
 def fluxify(
-    sources: tuple[str, ...],
-    rules: Path | None,
-    out: str | None,
-    dry_run: bool,
-    undo: bool,
-    workflow: str,
-    spares: int,
-    observe: bool,
+    *,
+    sources: tuple[str, ...] = argument(nargs=-1, required=True, metavar="STUDY..."),
+    rules: Path | None = option(
+        None, "The specification; default: the policy that ships.", "FILE", "-e --rules", type=RULES
+    ),
+    out: str | None = option(
+        None, "File to write to (a directory for several scripts).", names="-o --out", type=click.Path()
+    ),
+    dry_run: bool = option(False, "Show the difference and write nothing."),
+    undo: bool = option(False, "Take the wrapping out again."),
+    workflow: str = option("", "Name of the run; the workflow's own without it.", "ID"),
+    spares: int = option(
+        1,
+        "Spare nodes for jobs whose recovery may take one (`whesl run` also asks for them).",
+        "N",
+        shown=True,
+        least=0,
+    ),
+    observe: bool = option(False, "Tasks report what would be done and touch nothing."),
 ) -> None:
     """Wrap every task of STUDY (a Maestro study, or batch scripts) so that `whesl exec` runs it.
 

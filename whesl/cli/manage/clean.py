@@ -18,6 +18,8 @@ from rich.text import Text
 
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen, steady
+from whesl.cli.options import PRINT_JSON
+from whesl.cli.parameters import argument, option, parameters
 from whesl.client import ended_task_removal
 from whesl.client.workflow_leftovers import Found, choose, some, survey
 from whesl.model.errors import UsageError
@@ -36,21 +38,23 @@ _HEAD = ("workflow", "last written", "tasks", "files", "size", "report")
 
 
 @click.command()
-@click.argument(
-    "workflows", nargs=-1, metavar="[WORKFLOW]...", shell_complete=completion_candidates.workflows
-)
-@click.option(
-    "--older-than",
-    "days",
-    type=click.FloatRange(min=0),
-    metavar="DAYS",
-    default=None,
-    help=f"Only workflows of which nothing was written for so long.  [default: {DAYS:g}; 0 for those named]",
-)
-@click.option("-n", "--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Remove without asking.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def clean(workflows: tuple[str, ...], days: float | None, dry_run: bool, yes: bool, as_json: bool) -> int:
+@parameters
+def clean(
+    *,
+    workflows: tuple[str, ...] = argument(
+        nargs=-1, metavar="[WORKFLOW]...", shell_complete=completion_candidates.workflows
+    ),
+    days: float | None = option(
+        None,
+        f"Only workflows of which nothing was written for so long.  [default: {DAYS:g}; 0 for those named]",
+        "DAYS",
+        "--older-than",
+        least=0,
+    ),
+    dry_run: bool = option(False, "Show what would be removed, and remove nothing.", names="-n --dry-run"),
+    yes: bool = option(False, "Remove without asking.", names="-y --yes"),
+    as_json: bool = PRINT_JSON,
+) -> int:
     """Remove the files of tasks that are over: WORKFLOWs by name, or all old ones.
 
     A workflow goes as a whole once each of its tasks is over; one that is not, or of which that cannot be

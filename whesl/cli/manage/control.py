@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import msgspec
 
 from whesl.cli import completion_candidates
-from whesl.cli.options import timeout_option
+from whesl.cli.options import TIMEOUT
+from whesl.cli.parameters import argument, option, parameters
 from whesl.client import uncoordinated_tasks
 from whesl.model.errors import RefusedError, TransientError
 from whesl.model.states import TaskState
@@ -31,35 +33,37 @@ _DONE: dict[str, Callable[[TaskState], bool]] = {
 _WORDS = {"resume": "goes on", "pause": "is to pause", "cancel": "is to end"}
 
 
-def _options(function: click.decorators.FC) -> click.decorators.FC:
-    function = click.option("--wait", is_flag=True, help="Return when it has happened.")(
-        timeout_option(function)
-    )
-    return click.argument("task", shell_complete=completion_candidates.tasks)(function)
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a task, and whether that is waited for."""
+
+    task: str = argument(shell_complete=completion_candidates.tasks)
+    wait: bool = option(False, "Return when it has happened.")
+    timeout: float = TIMEOUT
 
 
 @click.command()
-@_options
-def resume(task: str, wait: bool, timeout: float) -> None:
+@parameters
+def resume(asked: Asked) -> None:
     """Let the paused TASK go on; its exception's budget begins anew.
 
     TASK may be abbreviated as long as it means one task: <workflow>/<step>_<instance>, or a part of it.
     """
-    _control("resume", task, wait, timeout)
+    _control("resume", asked)
 
 
 @click.command()
-@_options
-def pause(task: str, wait: bool, timeout: float) -> None:
+@parameters
+def pause(asked: Asked) -> None:
     """Stop TASK and keep its allocation, until `whesl resume` or the time limit."""
-    _control("pause", task, wait, timeout)
+    _control("pause", asked)
 
 
 @click.command()
-@_options
-def cancel(task: str, wait: bool, timeout: float) -> None:
+@parameters
+def cancel(asked: Asked) -> None:
     """End TASK for good; its workflow manager sees it fail."""
-    _control("cancel", task, wait, timeout)
+    _control("cancel", asked)
 
 
 def _known(home: Path, task: str) -> bool:
@@ -71,19 +75,19 @@ def _known(home: Path, task: str) -> bool:
     return True
 
 
-def _control(action: str, task: str, wait: bool, timeout: float) -> None:
+def _control(action: str, asked: Asked) -> None:
     from whesl.runtime.coordinator.client.start import ensure_running
 
     home = keys.home()
-    if not _known(home, task) and (found := uncoordinated_tasks.find(home, task)) is not None:
+    if not _known(home, asked.task) and (found := uncoordinated_tasks.find(home, asked.task)) is not None:
         # It runs without a coordinator, which no later one can change.
         uncoordinated_tasks.tell(home, found, action)
         click.echo(f"{found.task} {_WORDS[action]}")
-        if wait:
-            click.echo(f"{found.task} is {uncoordinated_tasks.wait(home, found, timeout)}")
+        if asked.wait:
+            click.echo(f"{found.task} is {uncoordinated_tasks.wait(home, found, asked.timeout)}")
         return
     ensure_running(home)
-    reply = request(home, Command(id=uuid.uuid4().hex, action=action, target=task), _REPLY)
+    reply = request(home, Command(id=uuid.uuid4().hex, action=action, target=asked.task), _REPLY)
     body = msgspec.json.decode(reply.body) if reply.body else {}
     if not reply.ok:
         candidates = body.get("candidates") or []
@@ -91,14 +95,14 @@ def _control(action: str, task: str, wait: bool, timeout: float) -> None:
         raise RefusedError(reply.error, hint=hint)
     found = body["task"]
     click.echo(f"{found} {_WORDS[action]}")
-    if not wait:
+    if not asked.wait:
         return
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + asked.timeout
     known = known_state(home)
     while not _DONE[action](known.state.tasks[found].state):
         if time.monotonic() >= deadline:
             raise TransientError(
-                f"{found} is still {known.state.tasks[found].state.value} after {timeout:g} s",
+                f"{found} is still {known.state.tasks[found].state.value} after {asked.timeout:g} s",
                 hint="its isolator may be silent; see `whesl status`",
             )
         time.sleep(_TURN)

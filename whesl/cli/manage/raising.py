@@ -6,43 +6,28 @@ import click
 import msgspec
 
 from whesl.cli import completion_candidates
-from whesl.cli.options import timeout_option
+from whesl.cli.options import TIMEOUT
+from whesl.cli.parameters import argument, option, parameters
 
 
 @click.command("raise")
-@click.argument("exception", shell_complete=completion_candidates.exceptions)
-@click.option(
-    "--task", default="", metavar="TASK", shell_complete=completion_candidates.tasks, help="On this task."
-)
-@click.option(
-    "--node",
-    default="",
-    metavar="NODE",
-    shell_complete=completion_candidates.nodes,
-    help="On every task that runs on this node, which is then the suspect.",
-)
-@click.option(
-    "--job",
-    default="",
-    metavar="ID",
-    shell_complete=completion_candidates.jobs,
-    help="On every task of this job.",
-)
-@click.option("--evidence", default="", metavar="TEXT", help="Why: one line for the report.")
-@click.option("--id", "identity", default="", metavar="ID", help="The same id is raised once only.")
-@click.option("--wait", is_flag=True, help="Return when the tasks have taken it.")
-@timeout_option
-@click.option("--json", "as_json", is_flag=True, help="Print what was raised as JSON.")
+@parameters
 def raise_(
-    exception: str,
-    task: str,
-    node: str,
-    job: str,
-    evidence: str,
-    identity: str,
-    wait: bool,
-    timeout: float,
-    as_json: bool,
+    *,
+    exception: str = argument(shell_complete=completion_candidates.exceptions),
+    task: str = option("", "On this task.", "TASK", shell_complete=completion_candidates.tasks),
+    node: str = option(
+        "",
+        "On every task that runs on this node, which is then the suspect.",
+        "NODE",
+        shell_complete=completion_candidates.nodes,
+    ),
+    job: str = option("", "On every task of this job.", "ID", shell_complete=completion_candidates.jobs),
+    evidence: str = option("", "Why: one line for the report.", "TEXT"),
+    identity: str = option("", "The same id is raised once only.", "ID", "--id"),
+    wait: bool = option(False, "Return when the tasks have taken it."),
+    timeout: float = TIMEOUT,
+    as_json: bool = option(False, "Print what was raised as JSON.", names="--json"),
 ) -> None:
     """Raise EXCEPTION, which the rules declare, on running tasks.
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FILE, FOLDER, quiet_option, seed_option
+from whesl.cli.options import EXISTING, FILE, FOLDER, PRINT_JSON, QUIET, SEED
+from whesl.cli.parameters import argument, option, parameters, required
 from whesl.model.errors import UsageError
 from whesl.prediction.log_chains import chains_file, synthetic, trial
 from whesl.prediction.log_chains.log_stream_predictor import ChainStream, Compiled
@@ -19,23 +20,14 @@ if TYPE_CHECKING:
     from whesl.prediction.log_chains.chains_file import Chain
     from whesl.prediction.log_chains.evaluation import Failure, Scores
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_log_option = click.option(
-    "--log",
-    "logs",
-    type=_FILE,
-    multiple=True,
-    required=True,
-    metavar="FILE",
-    help="System log, also .xz.",
-)
-_form_option = click.option(
-    "--form",
-    metavar="FORM",
-    help="Of its lines: syslog, iso, rfc5424, bluegene, thunderbird, system20, or a regular expression with "
+_LOG: tuple[Path, ...] = required("System log, also .xz.", "FILE", "--log", type=EXISTING)
+_FORM: str | None = option(
+    None,
+    "Of its lines: syslog, iso, rfc5424, bluegene, thunderbird, system20, or a regular expression with "
     "the groups time, node and message [told by the first lines].",
+    "FORM",
 )
-_json_option = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
+_JSON: bool = PRINT_JSON
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,48 +40,27 @@ def chains() -> None:
 
 
 @chains.command()
-@_log_option
-@click.option(
-    "--failures",
-    "failure_log",
-    type=_FILE,
-    required=True,
-    metavar="FILE",
-    help="Failures of nodes: sacctmgr show event, flux resource eventlog, or node,start,end.",
-)
-@_form_option
-@click.option(
-    "--window",
-    type=click.FloatRange(0, min_open=True),
-    default=7200.0,
-    metavar="SECONDS",
-    help="Messages so long before a failure count [7200].",
-)
-@click.option("--support", type=click.IntRange(2), default=3, metavar="N", help="Failures that share it [3].")
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    metavar="P",
-    help="The share of its matches that a failure follows [0.5].",
-)
-@click.option("--shortest", type=click.IntRange(1), default=2, metavar="N", help="Messages at the least [2].")
-@click.option("--longest", type=click.IntRange(1, 8), default=5, metavar="N", help="At the most [5].")
-@click.option("--out", type=FILE, metavar="FILE", help="Write chains.")
-@_json_option
-@quiet_option
+@parameters
 def mine(
-    logs: tuple[Path, ...],
-    failure_log: Path,
-    form: str | None,
-    window: float,
-    support: int,
-    confidence: float,
-    shortest: int,
-    longest: int,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    logs: tuple[Path, ...] = _LOG,
+    failure_log: Path = required(
+        "Failures of nodes: sacctmgr show event, flux resource eventlog, or node,start,end.",
+        "FILE",
+        "--failures",
+        type=EXISTING,
+    ),
+    form: str | None = _FORM,
+    window: float = option(7200.0, "Messages so long before a failure count [7200].", "SECONDS", above=0),
+    support: int = option(3, "Failures that share it [3].", "N", least=2),
+    confidence: float = option(
+        0.5, "The share of its matches that a failure follows [0.5].", "P", least=0, most=1
+    ),
+    shortest: int = option(2, "Messages at the least [2].", "N", least=1),
+    longest: int = option(5, "At the most [5].", "N", least=1, most=8),
+    out: Path | None = option(None, "Write chains.", "FILE", type=FILE),
+    in_json: bool = PRINT_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Mine chains from a log and the failures that came.
 
@@ -136,14 +107,15 @@ def mine(
 
 
 @chains.command()
-@click.argument("file", type=_FILE)
-@click.option("--log", "logs", type=_FILE, multiple=True, metavar="FILE", help="Try them on a log.")
-@click.option("--failures", "failure_log", type=_FILE, metavar="FILE", help="Score them by these.")
-@_form_option
-@_json_option
-@quiet_option
+@parameters
 def check(
-    file: Path, logs: tuple[Path, ...], failure_log: Path | None, form: str | None, in_json: bool, quiet: bool
+    *,
+    file: Path = argument(type=EXISTING),
+    logs: tuple[Path, ...] = option((), "Try them on a log.", "FILE", "--log", type=EXISTING),
+    failure_log: Path | None = option(None, "Score them by these.", "FILE", "--failures", type=EXISTING),
+    form: str | None = _FORM,
+    in_json: bool = PRINT_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Check a file of chains; with --log try it, with --failures score it."""
     from whesl.prediction.log_chains import archived_logs
@@ -174,39 +146,25 @@ def check(
 
 
 @chains.command()
-@click.option("--chains", "file", type=_FILE, required=True, metavar="FILE", help="The chains.")
-@click.option("--log", "path", metavar="FILE", help="The log; - for standard input.")
-@click.option("--journal", is_flag=True, help="Follow systemd's journal instead.")
-@click.option("--follow", is_flag=True, help="Go on as it grows, also when it is rotated.")
-@click.option("--whole", is_flag=True, help="With --follow: from its beginning, not from its present end.")
-@click.option(
-    "--state",
-    type=FILE,
-    metavar="FILE",
-    help="With --follow: remember the place in the log and what is half seen; a restart goes on there.",
-)
-@_form_option
-@click.option("--deliver", is_flag=True, help="Tell this user's running tasks that use the node.")
-@click.option("--nodes", metavar="LIST", help="Of these nodes alone, such as n[001-512] [any that is named].")
-@click.option(
-    "--record",
-    type=FILE,
-    metavar="FILE",
-    help="Append them to it.",
-)
-@_json_option
+@parameters
 def run(
-    file: Path,
-    path: str | None,
-    journal: bool,
-    follow: bool,
-    whole: bool,
-    state: Path | None,
-    form: str | None,
-    nodes: str | None,
-    deliver: bool,
-    record: Path | None,
-    in_json: bool,
+    *,
+    file: Path = required("The chains.", "FILE", "--chains", type=EXISTING),
+    path: str | None = option(None, "The log; - for standard input.", "FILE", "--log"),
+    journal: bool = option(False, "Follow systemd's journal instead."),
+    follow: bool = option(False, "Go on as it grows, also when it is rotated."),
+    whole: bool = option(False, "With --follow: from its beginning, not from its present end."),
+    state: Path | None = option(
+        None,
+        "With --follow: remember the place in the log and what is half seen; a restart goes on there.",
+        "FILE",
+        type=FILE,
+    ),
+    form: str | None = _FORM,
+    deliver: bool = option(False, "Tell this user's running tasks that use the node."),
+    nodes: str | None = option(None, "Of these nodes alone, such as n[001-512] [any that is named].", "LIST"),
+    record: Path | None = option(None, "Append them to it.", "FILE", type=FILE),
+    in_json: bool = PRINT_JSON,
 ) -> None:
     """Watch a log for chains, and say which node will fail, when, and why.
 
@@ -232,39 +190,26 @@ def run(
 
 
 @chains.command()
-@click.option(
-    "--templates",
-    "files",
-    type=_FILE,
-    multiple=True,
-    metavar="FILE",
-    help="Templates of real messages: CSV with a column EventTemplate, also .xz [built in].",
-)
-@click.option("--nodes", type=click.IntRange(1), default=64, metavar="N", help="Nodes of the log [64].")
-@click.option("--days", type=click.FloatRange(2), default=30.0, metavar="N", help="Days of the log [30].")
-@click.option(
-    "--failures", type=click.IntRange(1), default=160, metavar="N", help="Failures in the log [160]."
-)
-@click.option("--count", type=click.IntRange(1), default=8, metavar="N", help="Chains that are planted [8].")
-@seed_option()
-@click.option(
-    "--out",
-    type=FOLDER,
-    metavar="DIR",
-    help="Keep the log, the failures, and the chains, planted and mined.",
-)
-@_json_option
-@quiet_option
+@parameters
 def demo(
-    files: tuple[Path, ...],
-    nodes: int,
-    days: float,
-    failures: int,
-    count: int,
-    seed: int,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
+    *,
+    files: tuple[Path, ...] = option(
+        (),
+        "Templates of real messages: CSV with a column EventTemplate, also .xz [built in].",
+        "FILE",
+        "--templates",
+        type=EXISTING,
+    ),
+    nodes: int = option(64, "Nodes of the log [64].", "N", least=1),
+    days: float = option(30.0, "Days of the log [30].", "N", least=2),
+    failures: int = option(160, "Failures in the log [160].", "N", least=1),
+    count: int = option(8, "Chains that are planted [8].", "N", least=1),
+    seed: int = SEED,
+    out: Path | None = option(
+        None, "Keep the log, the failures, and the chains, planted and mined.", "DIR", type=FOLDER
+    ),
+    in_json: bool = PRINT_JSON,
+    quiet: bool = QUIET,
 ) -> None:
     """Make a synthetic log with planted chains, mine and score them.
 

@@ -6,41 +6,39 @@ from pathlib import Path
 
 import click
 
+from whesl.cli.options import FILE, FOLDER
+from whesl.cli.parameters import option
 from whesl.model.errors import UsageError, WheslError
 from whesl.placement.site.flux import modprobe_file, module_loading
 from whesl.placement.site.flux.module_loading import Options
 
-predictions = click.option(
+PREDICTIONS: Path | None = option(
+    None,
+    "For Flux: jobs are placed by this model or table.",
+    "PREDICTIONS",
     "--flux",
-    "predictions",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="PREDICTIONS",
-    help="For Flux: jobs are placed by this model or table.",
+    type=FILE,
 )
-act = click.option(
-    "--act", is_flag=True, help="Give jobs the policy's ranks; without it, only say so (Flux)."
+ACT = option(False, "Give jobs the policy's ranks; without it, only say so (Flux).", names="--act")
+QUEUE: str | None = option(
+    None,
+    "Order of the queue (Flux); without it fifo, or what a live instance has.",
+    choices=("fifo", "backfill"),
 )
-queue = click.option(
-    "--queue",
-    type=click.Choice(["fifo", "backfill"]),
-    help="Order of the queue (Flux); without it fifo, or what a live instance has.",
-)
-wait = click.option(
+WAIT = option(
+    0.0,
+    "With --act: the longest that a job is held back for nodes that save more than it waits (Flux) [0].",
+    "SECONDS",
     "--wait-for-better",
-    "wait",
-    type=click.FloatRange(0, max=1e9),
-    default=0.0,
-    metavar="SECONDS",
-    help="With --act: the longest that a job is held back for nodes that save more than it waits (Flux) [0].",
+    least=0,
+    most=1e9,
 )
-packages = click.option(
-    "--packages", default="", metavar="DIR", help="Where Flux's Python finds WHESL, if not here."
-)
-modprobe = click.option(
-    "--modprobe",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="A directory of `flux modprobe` [the one of Flux's configuration].",
+PACKAGES = option("", "Where Flux's Python finds WHESL, if not here.", "DIR")
+MODPROBE: Path | None = option(
+    None,
+    "A directory of `flux modprobe` [the one of Flux's configuration].",
+    "DIR",
+    type=FOLDER,
 )
 
 

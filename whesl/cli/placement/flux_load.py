@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import click
 
+from whesl.cli.parameters import argument, option, parameters
 from whesl.cli.placement import flux_install
-from whesl.cli.placement.site_history_options import despite_option
+from whesl.cli.placement.site_history_options import DESPITE
 from whesl.placement.site.flux import module_loading
 
 
 @click.command()
-@click.argument("predictions", required=False, type=click.Path(dir_okay=False), metavar="[PREDICTIONS]")
-@click.option(
-    "--flux", "flux_", is_flag=True, help="Into the Flux instance of FLUX_URI (the only kind there is)."
-)
-@flux_install.act
-@flux_install.queue
-@flux_install.wait
-@despite_option
-@flux_install.packages
-@click.option("--remove", "remove_", is_flag=True, help="Put Flux's own scheduler back.")
-@click.option("--status", is_flag=True, help="Say what is loaded, and how many jobs it placed.")
+@parameters
 def load(
-    predictions: str | None,
-    flux_: bool,
-    act: bool,
-    queue: str | None,
-    wait: float,
-    despite: str | None,
-    packages: str,
-    remove_: bool,
-    status: bool,
+    *,
+    predictions: str | None = argument(
+        required=False, type=click.Path(dir_okay=False), metavar="[PREDICTIONS]"
+    ),
+    flux_: bool = option(
+        False, "Into the Flux instance of FLUX_URI (the only kind there is).", names="--flux"
+    ),
+    act: bool = flux_install.ACT,
+    queue: str | None = flux_install.QUEUE,
+    wait: float = flux_install.WAIT,
+    despite: str | None = DESPITE,
+    packages: str = flux_install.PACKAGES,
+    remove_: bool = option(False, "Put Flux's own scheduler back.", names="--remove"),
+    status: bool = option(False, "Say what is loaded, and how many jobs it placed."),
 ) -> int:
     """Let a running Flux instance place jobs by PREDICTIONS: a model of `learn`, or the table of `serve`.
 

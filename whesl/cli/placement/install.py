@@ -7,53 +7,40 @@ from pathlib import Path
 
 import click
 
+from whesl.cli.parameters import option, parameters
 from whesl.cli.placement import flux_install
-from whesl.cli.placement.serve import directory
-from whesl.cli.placement.site_history_options import despite_option
+from whesl.cli.placement.serve import DIRECTORY
+from whesl.cli.placement.site_history_options import DESPITE
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
 from whesl.placement.site.slurm import plugin_installation as steps
 
-slurm = click.option("--slurm", is_flag=True, help="For Slurm, the default.")
-conf = click.option(
-    "--conf", type=click.Path(path_type=Path), metavar="FILE", help="slurm.conf [SLURM_CONF, /etc/slurm]."
-)
-dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-whole = click.option("--whole", is_flag=True, help="Show files that come or go, too, line by line.")
-yes = click.option("--yes", is_flag=True, help="Do not ask.")
+SLURM: bool = option(False, "For Slurm, the default.")
+CONF: Path | None = option(None, "slurm.conf [SLURM_CONF, /etc/slurm].", "FILE")
+DRY_RUN: bool = option(False, "Show what would change, and change nothing.")
+WHOLE: bool = option(False, "Show files that come or go, too, line by line.")
+YES: bool = option(False, "Do not ask.")
 _THEN = "Slurm loads it with: scontrol reconfigure (the first time, restart slurmctld)"
 
 
 @click.command()
-@slurm
-@conf
-@directory
-@click.option("--cli-filter", is_flag=True, help="The client's plugin, nothing in slurmctld.")
-@flux_install.predictions
-@flux_install.act
-@flux_install.queue
-@flux_install.wait
-@flux_install.packages
-@despite_option
-@flux_install.modprobe
-@dry_run
-@whole
-@yes
+@parameters
 def install(
-    slurm: bool,
-    conf: Path | None,
-    where: Path,
-    cli_filter: bool,
-    predictions: Path | None,
-    act: bool,
-    queue: str | None,
-    wait: float,
-    packages: str,
-    despite: str | None,
-    modprobe: Path | None,
-    dry_run: bool,
-    whole: bool,
-    yes: bool,
+    *,
+    slurm: bool = SLURM,
+    conf: Path | None = CONF,
+    where: Path = DIRECTORY,
+    cli_filter: bool = option(False, "The client's plugin, nothing in slurmctld."),
+    predictions: Path | None = flux_install.PREDICTIONS,
+    act: bool = flux_install.ACT,
+    queue: str | None = flux_install.QUEUE,
+    wait: float = flux_install.WAIT,
+    packages: str = flux_install.PACKAGES,
+    despite: str | None = DESPITE,
+    modprobe: Path | None = flux_install.MODPROBE,
+    dry_run: bool = DRY_RUN,
+    whole: bool = WHOLE,
+    yes: bool = YES,
 ) -> int:
     """Put the plugin beside slurm.conf, and into it; a script of the site's own stays and runs first.
 
@@ -70,21 +57,16 @@ def install(
 
 
 @click.command()
-@slurm
-@conf
-@click.option("--flux", "from_flux", is_flag=True, help="From Flux's configuration, and a live instance.")
-@flux_install.modprobe
-@dry_run
-@whole
-@yes
+@parameters
 def remove(
-    slurm: bool,
-    conf: Path | None,
-    from_flux: bool,
-    modprobe: Path | None,
-    dry_run: bool,
-    whole: bool,
-    yes: bool,
+    *,
+    slurm: bool = SLURM,
+    conf: Path | None = CONF,
+    from_flux: bool = option(False, "From Flux's configuration, and a live instance.", names="--flux"),
+    modprobe: Path | None = flux_install.MODPROBE,
+    dry_run: bool = DRY_RUN,
+    whole: bool = WHOLE,
+    yes: bool = YES,
 ) -> int:
     """Take the plugin out again; a script of the site's own is put back."""
     if from_flux:

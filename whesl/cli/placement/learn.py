@@ -9,37 +9,26 @@ from typing import Any
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FILE, quiet_option, seed_option
-from whesl.cli.placement.site_history_options import gathered, lost_option, record_options, show
+from whesl.cli.options import FILE, QUIET, SEED
+from whesl.cli.parameters import option, parameters
+from whesl.cli.placement.site_history_options import LOST, Records, gathered, show
 from whesl.model.errors import UsageError
 
 
 @click.command()
-@record_options
-@click.option(
-    "--predictors", metavar="NAME,...", help="Those to choose from: as of whesl lab predict, or prior."
-)
-@click.option(
-    "--horizon",
-    type=click.FloatRange(0, min_open=True),
-    default=24.0,
-    metavar="HOURS",
-    help="Fails within it? [24]",
-)
-@lost_option
-@seed_option()
-@click.option("--out", type=FILE, metavar="FILE", help="The model, for serve, Flux and the lab (.npz).")
-@click.option("--json", "in_json", is_flag=True, help="Print where the model comes from as JSON.")
-@quiet_option
+@parameters
 def learn(
-    predictors: str | None,
-    horizon: float,
-    lost: float | None,
-    seed: int,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
-    **read: Any,
+    read: Records,
+    *,
+    predictors: str | None = option(
+        None, "Those to choose from: as of whesl lab predict, or prior.", "NAME,..."
+    ),
+    horizon: float = option(24.0, "Fails within it? [24]", "HOURS", above=0),
+    lost: float | None = LOST,
+    seed: int = SEED,
+    out: Path | None = option(None, "The model, for serve, Flux and the lab (.npz).", "FILE", type=FILE),
+    in_json: bool = option(False, "Print where the model comes from as JSON.", names="--json"),
+    quiet: bool = QUIET,
 ) -> None:
     """Fit failure predictors to this site's own history, and keep the one that was best on the last part of
     it.
@@ -52,7 +41,7 @@ def learn(
 
     from whesl.placement.site.history import model, model_selection, report, rolling, scoring
 
-    found = gathered(**read)
+    found = gathered(read)
     if not in_json:
         show(found)
     asked = tuple(predictors.split(",")) if predictors else ()

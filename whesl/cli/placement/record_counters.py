@@ -10,27 +10,27 @@ from pathlib import Path
 import click
 import msgspec
 
-from whesl.cli.options import FOLDER
+from whesl.cli.options import EXISTING_FOLDER, FOLDER
+from whesl.cli.parameters import option, parameters
 from whesl.model.errors import WheslError
 
 
 @click.command()
-@click.option("--node", metavar="NAME", help="Its name in the scheduler [this host's, without its domain].")
-@click.option(
-    "--append",
-    type=FOLDER,
-    metavar="DIR",
-    help="Append it to DIR/NODE.jsonl instead of printing it.",
-)
-@click.option(
-    "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path("/"),
-    metavar="DIR",
-    help="Read /sys and /proc below it [/].",
-)
-@click.option("--no-smart", is_flag=True, help="Do not ask smartctl about disks.")
-def health(node: str | None, append: Path | None, root: Path, no_smart: bool) -> None:
+@parameters
+def health(
+    *,
+    node: str | None = option(None, "Its name in the scheduler [this host's, without its domain].", "NAME"),
+    append: Path | None = option(
+        None, "Append it to DIR/NODE.jsonl instead of printing it.", "DIR", type=FOLDER
+    ),
+    root: Path = option(
+        Path("/"),
+        "Read /sys and /proc below it [/].",
+        "DIR",
+        type=EXISTING_FOLDER,
+    ),
+    no_smart: bool = option(False, "Do not ask smartctl about disks."),
+) -> None:
     """Record this node's counters of memory, disk and link errors, as far as they can be read.
 
     Run it on each node, from Slurm's HealthCheckProgram or a timer. learn --health takes the records; what

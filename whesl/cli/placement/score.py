@@ -8,47 +8,29 @@ from typing import Any
 import click
 
 from whesl.cli.lab.progress import shown
-from whesl.cli.options import FOLDER, quiet_option, seed_option
-from whesl.cli.placement.site_history_options import gathered, lost_option, record_options, show
+from whesl.cli.options import FOLDER, QUIET, SEED
+from whesl.cli.parameters import option, parameters
+from whesl.cli.placement.site_history_options import LOST, Records, gathered, show
 
 
 @click.command()
-@record_options
-@click.option(
-    "--weeks",
-    type=click.FloatRange(0, min_open=True),
-    metavar="N",
-    help="The last N weeks [8, or a quarter of a shorter history].",
-)
-@click.option(
-    "--refits", type=click.IntRange(1), default=4, metavar="N", help="Fit anew so often in them [4]."
-)
-@click.option(
-    "--predictors", metavar="NAME,...", help="As of whesl lab predict, or prior [all that make sense]."
-)
-@click.option(
-    "--horizon",
-    type=click.FloatRange(0, min_open=True),
-    default=24.0,
-    metavar="HOURS",
-    help="Fails within it? [24]",
-)
-@lost_option
-@seed_option()
-@click.option("--out", type=FOLDER, metavar="DIR", help="Write the page, the table and the figures.")
-@click.option("--json", "in_json", is_flag=True, help="Print all figures as JSON.")
-@quiet_option
+@parameters
 def score(
-    weeks: float | None,
-    refits: int,
-    predictors: str | None,
-    horizon: float,
-    lost: float | None,
-    seed: int,
-    out: Path | None,
-    in_json: bool,
-    quiet: bool,
-    **read: Any,
+    read: Records,
+    *,
+    weeks: float | None = option(
+        None, "The last N weeks [8, or a quarter of a shorter history].", "N", above=0
+    ),
+    refits: int = option(4, "Fit anew so often in them [4].", "N", least=1),
+    predictors: str | None = option(
+        None, "As of whesl lab predict, or prior [all that make sense].", "NAME,..."
+    ),
+    horizon: float = option(24.0, "Fails within it? [24]", "HOURS", above=0),
+    lost: float | None = LOST,
+    seed: int = SEED,
+    out: Path | None = option(None, "Write the page, the table and the figures.", "DIR", type=FOLDER),
+    in_json: bool = option(False, "Print all figures as JSON.", names="--json"),
+    quiet: bool = QUIET,
 ) -> None:
     """Say how good predictors were on this site's last weeks, before anything is switched on.
 
@@ -61,7 +43,7 @@ def score(
     from whesl.lab.results.result_writers import as_json, markdown
     from whesl.placement.site.history import report, rolling, scoring
 
-    found = gathered(**read)
+    found = gathered(read)
     if not in_json:
         show(found)
     asked = tuple(predictors.split(",")) if predictors else ()

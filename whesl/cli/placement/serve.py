@@ -9,13 +9,13 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
-from whesl.cli.placement.site_history_options import despite_option
+from whesl.cli.parameters import option, parameters
+from whesl.cli.placement.site_history_options import DESPITE
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
 from whesl.placement.site.publish import risk_table
 from whesl.placement.site.publish.core.node_changes import Settings
@@ -25,60 +25,68 @@ from whesl.placement.site.slurm.placement_service import Service
 from whesl.placement.site.slurm.prediction_sources import Sources
 from whesl.runtime.wire.metrics_server import MetricsServer, address
 
-DIRECTORY = Path("/var/lib/whesl/placement")
 _PATIENCE = 60.0  # seconds for taking everything back at the end
 _RETRY = 1.0
 
-directory = click.option(
+DIRECTORY = option(
+    Path("/var/lib/whesl/placement"),
+    "Where the tables, the journal and the lock are; only this account may write there.",
+    "DIR",
     "--dir",
-    "where",
-    type=click.Path(path_type=Path),
-    default=DIRECTORY,
-    show_default=True,
-    metavar="DIR",
-    help="Where the tables, the journal and the lock are; only this account may write there.",
+    shown=True,
 )
 _usual = Settings()
-# Settings that are options, with their defaults: their type, the value's name, the help.
-_SETTINGS: dict[str, tuple[click.ParamType[Any] | None, str, str]] = {
-    "share": (
-        click.FloatRange(0.0, 0.5),
-        "PART",
+
+
+def _number(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    if math.isnan(value):
+        raise click.BadParameter(f"{value} is no number.")
+    return value
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Options that are settings of the service, by their names."""
+
+    share: float = option(
+        _usual.share,
         "Of a partition's nodes, the most that are drained or left out.",
-    ),
-    "within": (click.FloatRange(1.0), "SECONDS", "The horizon of weights and the feature."),
-    "drain_above": (click.FloatRange(0.01), "P", "Drain nodes this likely to fail; above 1 for never."),
-    "drain_within": (click.FloatRange(1.0), "SECONDS", "... within this time, and for as long."),
-    "settle": (click.FloatRange(0.0), "SECONDS", "A change is not taken back sooner."),
-    "weight_step": (
-        click.IntRange(0, 10**6),
-        "N",
+        "PART",
+        shown=True,
+        least=0.0,
+        most=0.5,
+    )
+    within: float = option(
+        _usual.within, "The horizon of weights and the feature.", "SECONDS", shown=True, least=1.0
+    )
+    drain_above: float = option(
+        _usual.drain_above, "Drain nodes this likely to fail; above 1 for never.", "P", shown=True, least=0.01
+    )
+    drain_within: float = option(
+        _usual.drain_within, "... within this time, and for as long.", "SECONDS", shown=True, least=1.0
+    )
+    settle: float = option(
+        _usual.settle, "A change is not taken back sooner.", "SECONDS", shown=True, least=0.0
+    )
+    weight_step: int = option(
+        _usual.weight_step,
         "What each level of risk adds to a node's weight; 0 for none.",
-    ),
-    "feature": (None, "NAME", "The feature of nodes at risk."),
-    "wait_for_better": (
-        click.FloatRange(0.0),
-        "SECONDS",
+        "N",
+        shown=True,
+        least=0,
+        most=10**6,
+    )
+    feature: str = option(_usual.feature, "The feature of nodes at risk.", "NAME", shown=True)
+    wait_for_better: float = option(
+        _usual.wait_for_better,
         "The longest that an exclude list holds a waiting job back [as long as the job may run].",
-    ),
-}
+        "SECONDS",
+        type=click.FloatRange(0.0),  # also without end
+        callback=_number,
+    )
 
 
-def _settings(command: Callable[..., int]) -> Callable[..., int]:
-    """Declare the settings as options."""
-    for name, (kind, metavar, text) in reversed(_SETTINGS.items()):
-        command = click.option(
-            f"--{name.replace('_', '-')}",
-            type=kind,
-            default=getattr(_usual, name),
-            show_default=name != "wait_for_better",
-            metavar=metavar,
-            help=text,
-        )(command)
-    return command
-
-
-def _horizons(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...]:
+def _horizons(text: str | None) -> tuple[float, ...]:
     if text is None:
         return risk_table.HORIZONS
     try:
@@ -104,40 +112,26 @@ def _horizons(_context: click.Context, _option: click.Parameter, text: str | Non
     help="Do nothing but publish and say what would be done [default].",
 )
 @click.option("--active", "mode", flag_value="active", help="Weights, feature, drains, exclude lists.")
-@despite_option
-@click.option(
-    "--model",
-    "model_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A model of `whesl placement learn`, read again when it changes.",
-)
-@click.option(
-    "--predictions",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Predictions as JSON lines, as `whesl placement chains` writes them.",
-)
-@directory
-@click.option(
-    "--period",
-    type=click.FloatRange(0.1),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Between two looks at Slurm.",
-)
-@_settings
-@click.option(
-    "--horizons", callback=_horizons, metavar="SECONDS,...", help="Of the table [half an hour to a week]."
-)
-@click.option("--readable", is_flag=True, help="All users may read the tables, as cli_filter.lua needs.")
-@click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus.")
-@click.option("--metrics-open", is_flag=True, help="... on an address that other machines reach.")
-@click.option("--once", is_flag=True, help="Look once, take nothing back, and end.")
-@click.option("--cluster", default="", metavar="NAME", help="The cluster's name, for the table.")
+@parameters
 def serve(
-    mode: str, once: bool, metrics: str | None, metrics_open: bool, despite: str | None, **given: Any
+    *,
+    mode: str,
+    despite: str | None = DESPITE,
+    model_file: Path | None = option(
+        None, "A model of `whesl placement learn`, read again when it changes.", "FILE", "--model"
+    ),
+    predictions: Path | None = option(
+        None, "Predictions as JSON lines, as `whesl placement chains` writes them.", "FILE"
+    ),
+    where: Path = DIRECTORY,
+    period: float = option(60.0, "Between two looks at Slurm.", "SECONDS", shown=True, least=0.1),
+    chosen: Chosen,
+    horizons: str | None = option(None, "Of the table [half an hour to a week].", "SECONDS,..."),
+    readable: bool = option(False, "All users may read the tables, as cli_filter.lua needs."),
+    metrics: str | None = option(None, "Serve metrics for Prometheus.", "[HOST:]PORT"),
+    metrics_open: bool = option(False, "... on an address that other machines reach."),
+    once: bool = option(False, "Look once, take nothing back, and end."),
+    cluster: str = option("", "The cluster's name, for the table.", "NAME"),
 ) -> int:
     """Look at Slurm, publish the table of nodes at risk, and say or do what follows.
 
@@ -146,39 +140,30 @@ def serve(
     model whose score has a positive verdict, and on another one where --despite names its verdict.
     """
     _logging()
-    if given["model_file"] is None and given["predictions"] is None:
+    ahead = _horizons(horizons)
+    if model_file is None and predictions is None:
         raise UsageError(
             "there is nothing to predict with",
             hint="--model FILE of `whesl placement learn`, or --predictions",
         )
-    for name, value in given.items():
-        if (
-            isinstance(value, float)
-            and not math.isfinite(value)
-            and (name, value) != ("wait_for_better", math.inf)
-        ):
-            raise UsageError(f"--{name.replace('_', '-')} {value}: expected a number")
-    _alone(mode, given["where"])
-    if not risk_table.is_name(given["feature"]):
-        raise UsageError(f"{given['feature']!r} is no feature's name", hint="letters, digits, _ . and -")
-    settings = Settings(
-        active=mode == "active",
-        **{name: given[name] for name in Settings.__struct_fields__ if name != "active"},
-    )
+    _alone(mode, where)
+    if not risk_table.is_name(chosen.feature):
+        raise UsageError(f"{chosen.feature!r} is no feature's name", hint="letters, digits, _ . and -")
+    settings = Settings(active=mode == "active", **vars(chosen))
     over = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: over.set())
-    sources = Sources(given["model_file"], given["predictions"], acting=mode == "active", despite=despite)
+    sources = Sources(model_file, predictions, acting=mode == "active", despite=despite)
     sources.check()
     service = Service(
-        given["where"],
+        where,
         Cluster(os.environ),
         sources,
         settings,
-        period=given["period"],
-        horizons=given["horizons"],
-        readable=given["readable"],
-        name=given["cluster"],
+        period=period,
+        horizons=ahead,
+        readable=readable,
+        name=cluster,
         clock=time.time,
     )
     with service:
@@ -186,10 +171,10 @@ def serve(
             MetricsServer(service.figures, *address(metrics, open_to_others=metrics_open))
         if once:
             return 0 if service.look() else 1
-        logging.getLogger("whesl").info("%s, a look every %g s", mode, given["period"])
+        logging.getLogger("whesl").info("%s, a look every %g s", mode, period)
         while not over.is_set():
             service.look()
-            over.wait(given["period"])
+            over.wait(period)
         return _leave(service)
 
 
@@ -205,15 +190,14 @@ def _alone(mode: str, where: Path) -> None:
 
 
 @click.command()
-@directory
-@click.option(
-    "--feature",
-    default=_usual.feature,
-    show_default=True,
-    metavar="NAME",
-    help="The feature that the service gave nodes at risk.",
-)
-def undo(where: Path, feature: str) -> int:
+@parameters
+def undo(
+    *,
+    where: Path = DIRECTORY,
+    feature: str = option(
+        _usual.feature, "The feature that the service gave nodes at risk.", "NAME", shown=True
+    ),
+) -> int:
     """Take back what a service did that is no more: weights, features, drains, exclude lists.
 
     What administrators have done since stays. Refused while a service runs.

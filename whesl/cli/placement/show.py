@@ -8,7 +8,9 @@ from pathlib import Path
 import click
 import msgspec
 
-from whesl.cli.placement.serve import directory
+from whesl.cli.options import PRINT_JSON
+from whesl.cli.parameters import option, parameters
+from whesl.cli.placement.serve import DIRECTORY
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.placement.site.publish import risk_table as published
@@ -17,14 +19,15 @@ from whesl.prediction.failures.predictor_base import span
 
 _LATE = 3.0  # periods after which a service counts as silent
 
-as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
-
 
 @click.command()
-@directory
-@click.option("--all", "every", is_flag=True, help="All nodes, not only those at risk.")
-@as_json
-def table(where: Path, every: bool, in_json: bool) -> int:
+@parameters
+def table(
+    *,
+    where: Path = DIRECTORY,
+    every: bool = option(False, "All nodes, not only those at risk.", names="--all"),
+    in_json: bool = PRINT_JSON,
+) -> int:
     """Show the nodes at risk, those first that are the likeliest to fail. Exit status 1: it has expired."""
     data = published.read_bytes(where / TABLE)
     found = published.decode(data)
@@ -52,9 +55,8 @@ def table(where: Path, every: bool, in_json: bool) -> int:
 
 
 @click.command()
-@directory
-@as_json
-def status(where: Path, in_json: bool) -> int:
+@parameters
+def status(*, where: Path = DIRECTORY, in_json: bool = PRINT_JSON) -> int:
     """Show what the service does, or would do. Exit status 0: it looks at Slurm, 1: it does not."""
     if not (where / STATUS).exists():
         raise CouldNotObserveError(

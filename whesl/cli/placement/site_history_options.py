@@ -5,113 +5,75 @@ from __future__ import annotations
 import math
 import re
 import time
+from dataclasses import dataclass
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import click
 
-from whesl.cli.options import node_list
+from whesl.cli.options import EXISTING, node_list
+from whesl.cli.parameters import option
 from whesl.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from whesl.placement.site.history.site_history import Gathering, SiteHistory
 
-Function = TypeVar("Function", bound="Callable[..., Any]")
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PLACE = click.Path(exists=True, path_type=Path)
 _YEAR = 365 * 86400.0
-_OPTIONS = (
-    click.option("--slurm", is_flag=True, help="Ask Slurm: sacctmgr show event, sacct, sinfo."),
-    click.option("--flux", is_flag=True, help="Ask Flux: flux resource eventlog."),
-    click.option(
-        "--events",
-        type=_FILE,
-        multiple=True,
-        metavar="FILE",
-        help="Failures: sacctmgr, flux, node,start,end.",
-    ),
-    click.option(
-        "--jobs", type=_FILE, multiple=True, metavar="FILE", help="Jobs: sacct, flux jobs, a table."
-    ),
-    click.option(
-        "--evidence", type=_PLACE, multiple=True, metavar="PATH", help="WHESL homes, or whesl nodes --json."
-    ),
-    click.option(
-        "--health", type=_PLACE, multiple=True, metavar="PATH", help="Records of whesl placement health."
-    ),
-    click.option(
-        "--log", "logs", type=_FILE, multiple=True, metavar="FILE", help="System logs, with --chains."
-    ),
-    click.option("--chains", type=_FILE, metavar="FILE", help="Log chains; see whesl placement chains."),
-    click.option(
-        "--predictions", type=_FILE, multiple=True, metavar="FILE", help="Of chains run --record FILE."
-    ),
-    click.option("--nodes", metavar="LIST", help="All nodes, also those that never failed: n[001-512]."),
-    click.option(
-        "--since",
-        metavar="DATE",
-        help="All failures from then on are in the records [a year ago for commands].",
-    ),
-    click.option("--zone", metavar="NAME", help="Time zone of times that name none: Europe/Berlin."),
-    click.option(
-        "--leave-out", default="", metavar="REGEX", help="Leave out Slurm's events with such a reason."
-    ),
-    click.option(
-        "--take",
-        default="",
-        metavar="REGEX",
-        help="Slurm's drains with such a reason are failures too; nhc, nhc-hardware: Node Health Check's.",
-    ),
-    click.option("--strict", is_flag=True, help="Refuse a file when a line cannot be read."),
-)
 
 
-lost_option = click.option(
+@dataclass(frozen=True)
+class Records:
+    """Options that say what is read of a site."""
+
+    slurm: bool = option(False, "Ask Slurm: sacctmgr show event, sacct, sinfo.")
+    flux: bool = option(False, "Ask Flux: flux resource eventlog.")
+    events: tuple[Path, ...] = option((), "Failures: sacctmgr, flux, node,start,end.", "FILE", type=EXISTING)
+    jobs: tuple[Path, ...] = option((), "Jobs: sacct, flux jobs, a table.", "FILE", type=EXISTING)
+    evidence: tuple[Path, ...] = option((), "WHESL homes, or whesl nodes --json.", "PATH", type=_PLACE)
+    health: tuple[Path, ...] = option((), "Records of whesl placement health.", "PATH", type=_PLACE)
+    logs: tuple[Path, ...] = option((), "System logs, with --chains.", "FILE", "--log", type=EXISTING)
+    chains: Path | None = option(None, "Log chains; see whesl placement chains.", "FILE", type=EXISTING)
+    predictions: tuple[Path, ...] = option((), "Of chains run --record FILE.", "FILE", type=EXISTING)
+    nodes: str | None = option(None, "All nodes, also those that never failed: n[001-512].", "LIST")
+    since: str | None = option(
+        None, "All failures from then on are in the records [a year ago for commands].", "DATE"
+    )
+    zone: str | None = option(None, "Time zone of times that name none: Europe/Berlin.", "NAME")
+    leave_out: str = option("", "Leave out Slurm's events with such a reason.", "REGEX")
+    take: str = option(
+        "",
+        "Slurm's drains with such a reason are failures too; nhc, nhc-hardware: Node Health Check's.",
+        "REGEX",
+    )
+    strict: bool = option(False, "Refuse a file when a line cannot be read.")
+
+
+LOST: float | None = option(
+    None,
+    "What a node's failure costs its job [by the jobs; 96 where none is known].",
+    "NODE-HOURS",
     "--lost",
-    type=click.FloatRange(0, min_open=True),
-    metavar="NODE-HOURS",
-    help="What a node's failure costs its job [by the jobs; 96 where none is known].",
+    above=0,
 )
 
 
-despite_option = click.option(
+DESPITE: str | None = option(
+    None,
+    "Act on a model although the verdict on it is this: not-positive or too-little.",
+    "VERDICT",
     "--despite",
-    type=click.Choice(["not-positive", "too-little"]),
-    metavar="VERDICT",
-    help="Act on a model although the verdict on it is this: not-positive or too-little.",
+    choices=("not-positive", "too-little"),
 )
 
 
-def record_options(function: Function) -> Function:
-    """Add the options to a command; it hands them to ``gathered``."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+def gathered(read: Records) -> SiteHistory:
+    """Return what a site's records say.
 
-
-def gathered(
-    *,
-    slurm: bool,
-    flux: bool,
-    events: tuple[Path, ...],
-    jobs: tuple[Path, ...],
-    evidence: tuple[Path, ...],
-    health: tuple[Path, ...],
-    logs: tuple[Path, ...],
-    chains: Path | None,
-    predictions: tuple[Path, ...],
-    nodes: str | None,
-    since: str | None,
-    zone: str | None,
-    leave_out: str,
-    take: str,
-    strict: bool,
-) -> SiteHistory:
-    """Return what a site's records say. Arguments are the options' values.
+    Args:
+        read: which of them.
 
     Raises:
         UsageError: nothing was named, or something that is named cannot be used.
@@ -121,85 +83,76 @@ def gathered(
     from whesl.placement.site.history import bad_node_reports as seen
     from whesl.placement.site.history.site_history import Gathering
 
-    if not (slurm or flux or events or jobs):
+    if not (read.slurm or read.flux or read.events or read.jobs):
         raise UsageError(
             "nothing to learn from", hint="--slurm or --flux ask them; --events and --jobs take files"
         )
-    if bool(logs) != bool(chains):
+    if bool(read.logs) != bool(read.chains):
         raise UsageError(
             "--log and --chains go together", hint="whesl placement chains mine makes the chains"
         )
-    for option, text in (("--leave-out", leave_out), ("--take", take)):
+    for name, text in (("--leave-out", read.leave_out), ("--take", read.take)):
         try:
             re.compile(text)
         except re.error as error:
-            raise UsageError(f"{option} is no regular expression: {error}") from None
-    where = _zone(zone)
-    begin = _date(since, where) if since else None
+            raise UsageError(f"{name} is no regular expression: {error}") from None
+    where = _zone(read.zone)
+    begin = _date(read.since, where) if read.since else None
     found = Gathering()
-    if nodes:
-        found.nodes(node_list(nodes, "--nodes "))
+    if read.nodes:
+        found.nodes(node_list(read.nodes, "--nodes "))
     if begin is not None:
         found.since(begin)
-    for path in events:
-        found.failures(
-            str(path),
-            format_detection.read_failures(path, zone=where, leave_out=leave_out, take=take, strict=strict),
-        )
-    for path in jobs:
-        found.jobs(str(path), format_detection.read_jobs(path, zone=where, strict=strict))
-    if slurm or flux:
-        _ask(found, slurm=slurm, flux=flux, begin=begin, leave_out=leave_out, take=take)
-    for path in evidence:
+    reasons = {"leave_out": read.leave_out, "take": read.take}
+    for path in read.events:
+        failures = format_detection.read_failures(path, zone=where, strict=read.strict, **reasons)
+        found.failures(str(path), failures)
+    for path in read.jobs:
+        found.jobs(str(path), format_detection.read_jobs(path, zone=where, strict=read.strict))
+    if read.slurm or read.flux:
+        _ask(found, read, begin)
+    for path in read.evidence:
         found.evidence(str(path), seen.load(path))
-    _signs(found, health, logs, chains, predictions)
+    _signs(found, read)
     return found.made()
 
 
-def _ask(
-    found: Gathering, *, slurm: bool, flux: bool, begin: float | None, leave_out: str, take: str
-) -> None:
+def _ask(found: Gathering, read: Records, begin: float | None) -> None:
     from whesl.placement.site.history import commands
 
     now = time.time()
     since = now - _YEAR if begin is None else begin
-    if slurm:
+    if read.slurm:
         found.nodes(commands.slurm_nodes())
-        events = commands.slurm_events(since, leave_out=leave_out, take=take)
+        events = commands.slurm_events(since, leave_out=read.leave_out, take=read.take)
         if events is not None:
             found.failures("sacctmgr", events)
         jobs = commands.slurm_jobs(since)
         found.jobs("sacct", jobs)
         # The accounts may be younger than a year; their first job says that they were kept.
         found.since(min((job.start for job in jobs.jobs if job.start >= since), default=math.inf))
-    if flux:
+    if read.flux:
         found.failures("flux resource eventlog", commands.flux_events())
     found.until(now)
 
 
-def _signs(
-    found: Gathering,
-    health: tuple[Path, ...],
-    logs: tuple[Path, ...],
-    chains: Path | None,
-    predictions: tuple[Path, ...],
-) -> None:
+def _signs(found: Gathering, read: Records) -> None:
     from whesl.placement.site import node_counters as counters
     from whesl.placement.site.history import prediction_file as recorded
     from whesl.prediction.log_chains import archived_logs, chains_file
     from whesl.prediction.log_chains.log_stream_predictor import Compiled
 
-    if health:
-        readings, malformed = counters.load(health)
+    if read.health:
+        readings, malformed = counters.load(read.health)
         found.warnings += [f"{file}:{line}: {why}" for file, line, why in malformed[:10]]
         found.health("health", list(counters.changes(readings)), len(readings))
-    if chains is not None:
-        said, _ = archived_logs.run(Compiled(chains_file.load(chains)), logs, None)
+    if read.chains is not None:
+        said, _ = archived_logs.run(Compiled(chains_file.load(read.chains)), read.logs, None)
         found.predictions("log chains", said)
-    for path in predictions:
-        read = recorded.read(path)
-        found.warnings += [f"{path}:{line}: {why}" for line, why in read.malformed[:10]]
-        found.predictions(str(path), read.predictions)
+    for path in read.predictions:
+        foreseen = recorded.read(path)
+        found.warnings += [f"{path}:{line}: {why}" for line, why in foreseen.malformed[:10]]
+        found.predictions(str(path), foreseen.predictions)
 
 
 def show(found: SiteHistory) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from whesl import language
 from whesl.cli.options import RULES
+from whesl.cli.parameters import argument, option, parameters
 from whesl.language.spec import Spec
 from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import Workflow
@@ -24,37 +25,29 @@ _FILE = click.Path(path_type=Path)
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=RULES)
-@click.option(
-    "--workflow",
-    "study",
-    type=_FILE,
-    metavar="STUDY",
-    help="A study or batch script; the jobs that exceptions name have to be in it.",
-)
-@click.option(
-    "--workspace",
-    type=_FILE,
-    metavar="DIR",
-    help="Look for files with relative paths here, not in the directories of STUDY's tasks.",
-)
-@click.option(
-    "--spares",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="How many spare nodes each job of STUDY will have, as for whesl run.",
-)
-@click.option("--strict", is_flag=True, help="Count warnings as errors.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON object.")
-@click.option("--samples", is_flag=True, help="Run the sample lines (#: sees, #: ignores) of each file too.")
+@parameters
 def check(
-    files: tuple[Path, ...],
-    study: Path | None,
-    workspace: Path | None,
-    spares: int | None,
-    strict: bool,
-    as_json: bool,
-    samples: bool,
+    *,
+    files: tuple[Path, ...] = argument(nargs=-1, required=True, type=RULES),
+    study: Path | None = option(
+        None,
+        "A study or batch script; the jobs that exceptions name have to be in it.",
+        "STUDY",
+        "--workflow",
+        type=_FILE,
+    ),
+    workspace: Path | None = option(
+        None,
+        "Look for files with relative paths here, not in the directories of STUDY's tasks.",
+        "DIR",
+        type=_FILE,
+    ),
+    spares: int | None = option(
+        None, "How many spare nodes each job of STUDY will have, as for whesl run.", "N", least=0
+    ),
+    strict: bool = option(False, "Count warnings as errors."),
+    as_json: bool = option(False, "Print the findings as one JSON object.", names="--json"),
+    samples: bool = option(False, "Run the sample lines (#: sees, #: ignores) of each file too."),
 ) -> int:
     """Find everything that is wrong with specifications.
 
@@ -126,9 +119,14 @@ def _with_surroundings(
 
 
 @click.command(name="compile")
-@click.argument("file", type=_FILE)
-@click.option("-o", "--output", type=_FILE, metavar="OUT", help="Write to this file, not to standard output.")
-def compile_(file: Path, output: Path | None) -> int:
+@parameters
+def compile_(
+    *,
+    file: Path = argument(type=_FILE),
+    output: Path | None = option(
+        None, "Write to this file, not to standard output.", "OUT", "-o --output", type=_FILE
+    ),
+) -> int:
     """Print a specification as JSON; its schema is whesl/language/spec.schema.json."""
     text = msgspec.json.format(msgspec.json.encode(language.load(file)), indent=2) + b"\n"
     if output is None:

@@ -13,6 +13,7 @@ import msgspec
 
 from whesl import language
 from whesl.cli.options import RULES
+from whesl.cli.parameters import argument, option, parameters
 from whesl.cli.rules.check import read_workflow
 from whesl.language.detections.base import Source, Stream
 from whesl.language.spec import Spec
@@ -38,34 +39,25 @@ _STREAMS = {
 
 
 @click.command()
-@click.argument("rules", required=False, type=RULES)
-@click.option("-e", "--rules", "named", type=RULES, metavar="RULES", help="RULES; default: those that ship.")
-@click.option("--workflow", "study", type=_FILE, metavar="STUDY", help="Say which of its tasks are watched.")
-@click.option(
-    "--log",
-    "logs",
-    multiple=True,
-    metavar="[SOURCE=]FILE",
-    help="Say what would have been raised on this log. SOURCE: stdout, stderr or the path of a file source; "
-    "without it the log has both outputs, as a batch job's has.",
-)
-@click.option(
-    "--job", default="", metavar="NAME", help="Whose log it is; without it every exception is tried."
-)
-@click.option(
-    "--status", type=click.IntRange(0, 255), metavar="N", help="The exit status that the job ended with."
-)
-@click.option("--all", "everything", is_flag=True, help=f"Print every occurrence, not the first {_SHOWN}.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@parameters
 def explain(
-    rules: Path | None,
-    named: Path | None,
-    study: Path | None,
-    logs: tuple[str, ...],
-    job: str,
-    status: int | None,
-    everything: bool,
-    as_json: bool,
+    *,
+    rules: Path | None = argument(required=False, type=RULES),
+    named: Path | None = option(None, "RULES; default: those that ship.", "RULES", "-e --rules", type=RULES),
+    study: Path | None = option(
+        None, "Say which of its tasks are watched.", "STUDY", "--workflow", type=_FILE
+    ),
+    logs: tuple[str, ...] = option(
+        (),
+        "Say what would have been raised on this log. SOURCE: stdout, stderr or the path of a file source; "
+        "without it the log has both outputs, as a batch job's has.",
+        "[SOURCE=]FILE",
+        "--log",
+    ),
+    job: str = option("", "Whose log it is; without it every exception is tried.", "NAME"),
+    status: int | None = option(None, "The exit status that the job ended with.", "N", least=0, most=255),
+    everything: bool = option(False, f"Print every occurrence, not the first {_SHOWN}.", names="--all"),
+    as_json: bool = option(False, "Print one JSON object.", names="--json"),
 ) -> int:
     """Say in sentences what RULES watch for and what they do, and rehearse them on a log.
 

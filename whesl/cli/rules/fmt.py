@@ -13,14 +13,18 @@ from pathlib import Path
 import click
 
 from whesl import language
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import UsageError, WheslError
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 when a file would change.")
-@click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
-def fmt(files: tuple[str, ...], check: bool, diff: bool) -> int:
+@parameters
+def fmt(
+    *,
+    files: tuple[str, ...] = argument(nargs=-1, required=True, metavar="FILE..."),
+    check: bool = option(False, "Write nothing; exit with 1 when a file would change."),
+    diff: bool = option(False, "Write nothing; print what would change."),
+) -> int:
     """Put specifications into their canonical layout; - reads standard input and prints the result.
 
     Words, comments and their order stay. A file with syntax errors is not touched.

@@ -9,17 +9,23 @@ from pathlib import Path
 import click
 
 from whesl.cli.options import FILE
+from whesl.cli.parameters import argument, option, parameters
 from whesl.cli.rules.check import read_workflow
 from whesl.model.errors import UsageError
 
 
 @click.command()
-@click.argument("study", type=FILE)
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="Write here (default: STUDY with .esl).")
-@click.option("--log", "logs", multiple=True, metavar="GLOB", help="Logs of good runs, for hang timers.")
-@click.option("--other", type=click.Path(path_type=Path), metavar="DIR", help="Where to go on without space.")
-@click.option("-y", "--yes", is_flag=True, help="Overwrite the file without asking.")
-def init(study: Path, output: Path | None, logs: tuple[str, ...], other: Path | None, yes: bool) -> int:
+@parameters
+def init(
+    *,
+    study: Path = argument(type=FILE),
+    output: Path | None = option(
+        None, "Write here (default: STUDY with .esl).", "FILE", "-o --output", type=FILE
+    ),
+    logs: tuple[str, ...] = option((), "Logs of good runs, for hang timers.", "GLOB", "--log"),
+    other: Path | None = option(None, "Where to go on without space.", "DIR"),
+    yes: bool = option(False, "Overwrite the file without asking.", names="-y --yes"),
+) -> int:
     """Write a first specification for STUDY (a Maestro study, or a batch script), every line with its reason.
 
     Exit status: 0 written, and `whesl check --strict` has nothing to say; 1 written, with warnings; 2 usage.

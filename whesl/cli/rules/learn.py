@@ -5,12 +5,17 @@ from __future__ import annotations
 import click
 import msgspec
 
+from whesl.cli.parameters import option, parameters
+
 
 @click.command()
-@click.option("--good", multiple=True, metavar="GLOB", help="Logs of runs that ended well, each a run.")
-@click.option("--bad", multiple=True, metavar="GLOB", help="Logs of runs that failed, each a run.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def learn(good: tuple[str, ...], bad: tuple[str, ...], as_json: bool) -> int:
+@parameters
+def learn(
+    *,
+    good: tuple[str, ...] = option((), "Logs of runs that ended well, each a run.", "GLOB"),
+    bad: tuple[str, ...] = option((), "Logs of runs that failed, each a run.", "GLOB"),
+    as_json: bool = option(False, "Print one JSON object.", names="--json"),
+) -> int:
     """Find rules in logs: lines before failures, hang timers, what good runs need.
 
     \b

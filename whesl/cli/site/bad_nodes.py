@@ -15,7 +15,8 @@ from rich.text import Text
 
 from whesl.cli import completion_candidates
 from whesl.cli.broken_pipe import Screen
-from whesl.cli.options import node_list
+from whesl.cli.options import PRINT_JSON, node_list
+from whesl.cli.parameters import argument, option, parameters
 from whesl.model.errors import RefusedError, UsageError
 from whesl.model.printable import visible
 from whesl.runtime.coordinator.client.journal_state import known_state
@@ -28,17 +29,16 @@ _REPLY = 10.0
 
 
 @click.group(invoke_without_command=True)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option(
-    "--clear",
-    "cleared",
-    metavar="NODES",
-    multiple=True,
-    shell_complete=completion_candidates.bad_nodes,
-    help="As `whesl nodes clear`.",
-)
 @click.pass_context
-def nodes(context: click.Context, as_json: bool, cleared: tuple[str, ...]) -> None:
+@parameters
+def nodes(
+    context: click.Context,
+    *,
+    as_json: bool = PRINT_JSON,
+    cleared: tuple[str, ...] = option(
+        (), "As `whesl nodes clear`.", "NODES", "--clear", shell_complete=completion_candidates.bad_nodes
+    ),
+) -> None:
     """Show or change the nodes that are avoided: why, how strongly, since when, until when."""
     if cleared:
         _clear(cleared)
@@ -61,26 +61,25 @@ def nodes(context: click.Context, as_json: bool, cleared: tuple[str, ...]) -> No
 
 
 @nodes.command()
-@click.argument("node")
-@click.option("--reason", default="", help="Why, for those who read the list.")
-@click.option(
-    "--hours",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="N",
-    default=24.0,
-    show_default=True,
-    help="How long it is avoided.",
-)
-def add(node: str, reason: str, hours: float) -> None:
+@parameters
+def add(
+    *,
+    node: str = argument(),
+    reason: str = option("", "Why, for those who read the list."),
+    hours: float = option(24.0, "How long it is avoided.", "N", shown=True, above=0),
+) -> None:
     """Avoid NODE from now on."""
     _tell("add-node", node, {"reason": reason, "hours": str(hours)})
     click.echo(f"{node} is avoided for {hours:g} h")
 
 
 @nodes.command()
-@click.argument("nodes", nargs=-1, shell_complete=completion_candidates.bad_nodes)
-@click.option("--all", "everything", is_flag=True, help="All that are avoided.")
-def clear(nodes: tuple[str, ...], everything: bool) -> None:
+@parameters
+def clear(
+    *,
+    nodes: tuple[str, ...] = argument(nargs=-1, shell_complete=completion_candidates.bad_nodes),
+    everything: bool = option(False, "All that are avoided.", names="--all"),
+) -> None:
     """Use NODES again: names, or lists such as n[01-03]."""
     if everything and nodes:
         raise UsageError("nodes and --all were given", hint="give one of them")

@@ -11,6 +11,8 @@ from pathlib import Path
 import click
 import msgspec
 
+from whesl.cli.options import PRINT_JSON
+from whesl.cli.parameters import parameters
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.wire import keys
@@ -103,8 +105,8 @@ def stop() -> int:
 
 
 @coordinator.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def status(as_json: bool) -> int:
+@parameters
+def status(*, as_json: bool = PRINT_JSON) -> int:
     """Show whether it runs, where, and what it has to do. Exit status 0: it runs, 1: it does not."""
     from whesl.report.text_report import count
     from whesl.runtime.coordinator.client import start as control

@@ -10,6 +10,8 @@ from rich.text import Text
 
 from whesl import __version__
 from whesl.cli.broken_pipe import Screen
+from whesl.cli.options import PRINT_JSON
+from whesl.cli.parameters import option, parameters
 from whesl.doctor import home_filesystem
 from whesl.doctor.probe_registry import PROBES
 from whesl.doctor.probe_runner import Finding, State, examine
@@ -26,9 +28,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--compute", is_flag=True, help="Also try the home from a compute node, in a job of one node.")
-def doctor(as_json: bool, compute: bool) -> int:
+@parameters
+def doctor(
+    *,
+    as_json: bool = PRINT_JSON,
+    compute: bool = option(False, "Also try the home from a compute node, in a job of one node."),
+) -> int:
     """Look at what WHESL needs and can use here: software, resource managers, launchers, files.
 
     Changes nothing, and starts no job without --compute. Exit status 0: all that is here and needed works

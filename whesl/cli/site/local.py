@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from whesl.cli.options import PRINT_JSON
+from whesl.cli.parameters import argument, option, parameters
 from whesl.managers.resource.embedded import daemons, protocol
 from whesl.managers.resource.embedded.artificial_wait import FORMS, QueueWait
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -18,15 +20,17 @@ from whesl.managers.resource.embedded.scheduler.job_and_node_records import Part
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError, missing
 
-as_json = click.option("--json", "in_json", is_flag=True, help="Print JSON.")
-
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--cluster", "name", metavar="NAME", help="The cluster's name; default: WHESL_LOCAL, else 'default'."
-)
 @click.pass_context
-def local(context: click.Context, name: str | None) -> None:
+@parameters
+def local(
+    context: click.Context,
+    *,
+    name: str | None = option(
+        None, "The cluster's name; default: WHESL_LOCAL, else 'default'.", "NAME", "--cluster"
+    ),
+) -> None:
     """Virtual nodes on this machine that queue, run, kill and lose jobs like a cluster."""
     if name is not None and ("/" in name or name in ("", ".", "..")):
         raise UsageError(f"not a cluster's name: {name!r}")
@@ -137,9 +141,13 @@ def env(cluster: Cluster) -> None:
 
 
 @local.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, required=True)
 @click.pass_obj
-def submit(cluster: Cluster, arguments: tuple[str, ...]) -> int:
+@parameters
+def submit(
+    cluster: Cluster,
+    *,
+    arguments: tuple[str, ...] = argument(nargs=-1, type=click.UNPROCESSED, required=True),
+) -> int:
     """Submit a script, with the options of sbatch."""
     from whesl.managers.resource.embedded.commands import main
 
@@ -148,10 +156,14 @@ def submit(cluster: Cluster, arguments: tuple[str, ...]) -> int:
 
 
 @local.command()
-@click.option("--all", "everything", is_flag=True, help="Also jobs that have ended.")
-@as_json
 @click.pass_obj
-def queue(cluster: Cluster, everything: bool, in_json: bool) -> None:
+@parameters
+def queue(
+    cluster: Cluster,
+    *,
+    everything: bool = option(False, "Also jobs that have ended.", names="--all"),
+    in_json: bool = PRINT_JSON,
+) -> None:
     """Show the jobs."""
     answer = cluster.ask(protocol.ListJobs(), protocol.Jobs)
     jobs = [job for job in answer.jobs if everything or not job.state.ended]
@@ -184,9 +196,9 @@ def queue(cluster: Cluster, everything: bool, in_json: bool) -> None:
 
 
 @local.command()
-@as_json
 @click.pass_obj
-def nodes(cluster: Cluster, in_json: bool) -> None:
+@parameters
+def nodes(cluster: Cluster, *, in_json: bool = PRINT_JSON) -> None:
     """Show the nodes."""
     answer = cluster.ask(protocol.ListNodes(), protocol.Nodes)
     if in_json:
@@ -209,36 +221,38 @@ def nodes(cluster: Cluster, in_json: bool) -> None:
 
 
 @local.command("kill-node")
-@click.argument("node")
 @click.pass_obj
-def kill_node(cluster: Cluster, node: str) -> None:
+@parameters
+def kill_node(cluster: Cluster, *, node: str = argument()) -> None:
     """Crash a node: all on it dies at once, and nobody is told."""
     killed = daemons.kill_node(cluster, node)
     click.echo(f"{node}: {killed} processes killed")
 
 
 @local.command("start-node")
-@click.argument("node")
 @click.pass_obj
-def start_node(cluster: Cluster, node: str) -> None:
+@parameters
+def start_node(cluster: Cluster, *, node: str = argument()) -> None:
     """Bring a crashed node back, empty."""
     daemons.wait_for_nodes(cluster, [node], daemons.start_nodes(cluster, [node]))
 
 
 @local.command("hang-node")
-@click.argument("node")
-@click.option("--wake", is_flag=True, help="Let it go on.")
 @click.pass_obj
-def hang_node(cluster: Cluster, node: str, wake: bool) -> None:
+@parameters
+def hang_node(
+    cluster: Cluster, *, node: str = argument(), wake: bool = option(False, "Let it go on.")
+) -> None:
     """Stop everything on a node without killing it."""
     (daemons.wake_node if wake else daemons.hang_node)(cluster, node)
 
 
 @local.command()
-@click.argument("node")
-@click.option("--reason", default="drained by hand", show_default=True)
 @click.pass_obj
-def drain(cluster: Cluster, node: str, reason: str) -> None:
+@parameters
+def drain(
+    cluster: Cluster, *, node: str = argument(), reason: str = option("drained by hand", "", shown=True)
+) -> None:
     """Let a node finish what it runs and take nothing new."""
     cluster.call(
         protocol.UpdateNode(node=node, state="drain", reason=reason, user=os.environ.get("USER", ""))
@@ -246,25 +260,29 @@ def drain(cluster: Cluster, node: str, reason: str) -> None:
 
 
 @local.command()
-@click.argument("node")
 @click.pass_obj
-def resume(cluster: Cluster, node: str) -> None:
+@parameters
+def resume(cluster: Cluster, *, node: str = argument()) -> None:
     """Return a drained node to service."""
     cluster.call(protocol.UpdateNode(node=node, state="resume"))
 
 
 @local.command()
-@click.argument("job")
 @click.pass_obj
-def cancel(cluster: Cluster, job: str) -> None:
+@parameters
+def cancel(cluster: Cluster, *, job: str = argument()) -> None:
     """End a job (5, or 5_2 of an array) for good."""
     cluster.call(protocol.Cancel(job=job))
 
 
 @local.command()
-@click.argument("job")
-@click.option("--now", "at_once", is_flag=True, help="Without a hold, also where requeuing is off.")
 @click.pass_obj
-def requeue(cluster: Cluster, job: str, at_once: bool) -> None:
+@parameters
+def requeue(
+    cluster: Cluster,
+    *,
+    job: str = argument(),
+    at_once: bool = option(False, "Without a hold, also where requeuing is off.", names="--now"),
+) -> None:
     """Run a job again under its id."""
     cluster.call(protocol.Requeue(job=job, at_once=at_once))
