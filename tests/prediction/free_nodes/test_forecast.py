@@ -176,28 +176,20 @@ def test_months_are_scored_and_taken_up_again(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.variant
-def test_the_documents_models_are_scored_beside(tmp_path: Path) -> None:
+def test_the_documents_trees_are_scored_beside(tmp_path: Path) -> None:
     history = cluster()
     table = known()
-    beside = study.printed(
-        history, table, published_predictor.Choice(input_steps=6), keep=tmp_path, progress=Silent()
-    )
+    beside = study.printed(history, table, "huber", keep=tmp_path, progress=Silent())
     found = study.fold(table, study.months(table, 1)[0], seed=0, keep=None, beside=beside)
-    assert found.methods == (*study.ALL, study.TREES, study.LSTM)
+    assert found.methods == (*study.ALL, study.TREES)
     rows = study.summary([found])
     assert rows[0].error[study.TREES] < rows[0].error["median"]
-    assert rows[0].error[study.LSTM] < 2 * rows[0].error["median"]
-    again = study.printed(
-        history, table, published_predictor.Choice("mape"), keep=tmp_path, progress=Silent()
-    )
+    again = study.printed(history, table, "rmse", keep=tmp_path, progress=Silent())
     assert again.values.tolist() == beside.values.tolist()  # from the file
-    assert again.methods == (study.LSTM,)
 
 
-def test_the_command_offers_the_documents_choices() -> None:
-    assert options.LOSSES == published_predictor.LOSSES
-    assert options.STEPS == published_predictor.STEPS
-    assert options.OPTIMIZERS == published_predictor.OPTIMIZERS
+def test_the_command_offers_the_documents_losses() -> None:
+    assert tuple(published_predictor.OBJECTIVES) == options.LOSSES
 
 
 def run(*arguments: str | Path, status: int = 0) -> str:

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 _MODEL = Path("free-nodes.npz")
 _DRAWS = 24
 _SHOWN = (1, 2, 3, 6, 12, 24)
-# Table 3.2; tests hold them to ``whesl.prediction.free_nodes.published_predictor``, which loads NumPy.
-LOSSES = ("mape", "rmse", "rmsle", "huber")
-STEPS = (6, 12, 18, 24)
-OPTIMIZERS = ("sgd", "adam")
+# Of the published predictor's trees; tests hold them to ``whesl.prediction.free_nodes.published_predictor``,
+# which loads NumPy.
+LOSSES = ("rmse", "rmsle", "huber")
 
 
 @dataclass(frozen=True)
@@ -160,12 +159,8 @@ def evaluate(
     every: int = option(1, "Hours between forecasts [1].", "H", least=1, most=24),
     draws: int = option(_DRAWS, f"Of the queue [{_DRAWS}].", "N", least=2),
     out: Path | None = option(None, "Results; resumes.", "DIR", type=FOLDER),
-    document: bool = option(False, "Score the dissertation's trees and LSTM as well."),
-    loss: str = option("huber", "Of the dissertation's models [huber].", choices=LOSSES),
-    input_steps: str = option(
-        "12", "Hours that the dissertation's LSTM sees [12].", choices=tuple(map(str, STEPS))
-    ),
-    optimizer: str = option("adam", "Of the dissertation's LSTM [adam].", choices=OPTIMIZERS),
+    document: bool = option(False, "Score the dissertation's trees as well."),
+    loss: str = option("huber", "Of the dissertation's trees [huber].", choices=LOSSES),
     seed: int = SEED,
 ) -> None:
     """Score forecasts of the latest months.
@@ -174,11 +169,10 @@ def evaluate(
     """
     from whesl.lab.predictor_evaluation import freenodes as study
     from whesl.prediction.free_nodes.job_history import replayed as replay
-    from whesl.prediction.free_nodes.published_predictor import Choice
 
     if document and every != 1:
         raise UsageError(
-            "the dissertation's models are sampled every hour", hint="--document goes with --every 1"
+            "the dissertation's trees are sampled every hour", hint="--document goes with --every 1"
         )
     limit = _date(until) if until is not None else math.inf
     history = _read(log)
@@ -192,8 +186,7 @@ def evaluate(
     chosen = study.months(known, months, limit)
     beside = None
     if document:
-        choice = Choice(loss, int(input_steps), optimizer=optimizer)
-        beside = study.printed(jobs, known, choice, keep=keep, progress=progress)
+        beside = study.printed(jobs, known, loss, keep=keep, progress=progress)
     with progress.stage("fit and forecast, month by month", len(chosen)) as advance:
         folds = [
             study.fold(known, month, seed=seed, keep=keep, beside=beside, advance=advance) for month in chosen

@@ -30,19 +30,18 @@ if TYPE_CHECKING:
     from whesl.lab.execution.progress_interface import Progress
     from whesl.prediction.free_nodes.forecast import Learnable
     from whesl.prediction.free_nodes.job_history import Jobs
-    from whesl.prediction.free_nodes.published_predictor import Choice
 
     Floats = NDArray[np.float64]
 
 COMPARED = ("persistence", "median", "climatology")
 ALL = ("forecast", *COMPARED, "last hour", "rolled forward")
-TREES, LSTM = "document's trees", "document's LSTM"
+TREES = "document's trees"
 SHOWN = (1, 2, 3, 6, 12, 24)  # hours of the table
-_MOST = 3000  # moments that the document's models are learned from
+_MOST = 3000  # moments that the document's trees are learned from
 _ENOUGH = 120  # moments that make a month
 _BLOCK = 3 * DAY
 _RESAMPLED = 1000
-_VERSION = "3"  # of what is kept in files: another one is made anew
+_VERSION = "4"  # of what is kept in files: another one is made anew
 
 
 class Fold(NamedTuple):
@@ -68,22 +67,15 @@ class Fold(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """What the document's predictor is made of.
+    """What the document's trees are made of.
 
     Attributes:
         values: its features at all moments, shape (moments, features).
-        nodes: of the machine.
-        choice: of Table 3.2.
+        loss: of its trees.
     """
 
     values: NDArray[np.float32]
-    nodes: float
-    choice: Choice
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Return which models there are: trees are not trained with MAPE."""
-        return (LSTM,) if self.choice.loss == "mape" else (TREES, LSTM)
+    loss: str
 
 
 class Row(NamedTuple):
@@ -151,15 +143,13 @@ def moments(
     return forecast.Learnable(features.Rows(**parts), truth)
 
 
-def printed(
-    history: Jobs, known: Learnable, choice: Choice, *, keep: Path | None, progress: Progress
-) -> Printed:
+def printed(history: Jobs, known: Learnable, loss: str, *, keep: Path | None, progress: Progress) -> Printed:
     """Return the document's features of all moments, from a file of an earlier run where there is one.
 
     Args:
         history: jobs.
         known: their moments, an hour apart.
-        choice: of Table 3.2.
+        loss: of its trees.
         keep: the directory of ``moments``.
         progress: is told.
     """
@@ -174,7 +164,7 @@ def printed(
         return {"values": np.concatenate(parts)}
 
     of = (known.rows.time, history.submit, history.start, history.end, history.size, history.limit)
-    return Printed(_kept(keep, "printed", f"{_VERSION} {nodes}", of, made)["values"], nodes, choice)
+    return Printed(_kept(keep, "printed", f"{_VERSION} {nodes}", of, made)["values"], loss)
 
 
 def months(known: Learnable, count: int, until: float = np.inf) -> list[tuple[str, float, float]]:
@@ -245,9 +235,9 @@ def fold(
             advance(1 / work)
         return parts
 
-    about = f"{_VERSION} {name} {seed} {beside.choice if beside is not None else ''}"
+    about = f"{_VERSION} {name} {seed} {beside.loss if beside is not None else ''}"
     parts = _kept(keep, f"month-{name}", about, (known.truth, known.rows.values), made, advance)
-    methods = ALL + (beside.methods if beside is not None else ())
+    methods = ALL + ((TREES,) if beside is not None else ())
     return Fold(name, methods=methods, seconds=float(parts.pop("seconds")), **parts)
 
 
@@ -266,15 +256,12 @@ def _scored(learned: forecast_ensemble.Model, asked: Learnable) -> dict[str, NDA
 def _printed(
     known: Learnable, beside: Printed, past: NDArray[np.int64], then: NDArray[np.int64], seed: int
 ) -> Floats:
-    """Return what the document's models say, as shares of the capacity, shape (models, moments, hours)."""
+    """Return what the document's trees say, as shares of the capacity, shape (1, moments, hours)."""
     nodes = known.truth * known.rows.capacity[:, None]
     past = past[:: -(-len(past) // _MOST)]
-    values, choice = beside.values, beside.choice
-    said = []
-    if TREES in beside.methods:
-        said.append(published_predictor.trees(values[past], nodes[past], values[then], choice, seed=seed))
-    said.append(published_predictor.recurrent(values, nodes, past, then, choice, beside.nodes, seed=seed))
-    return np.stack(said) / known.rows.capacity[then][:, None]
+    values = beside.values
+    said = published_predictor.trees(values[past], nodes[past], values[then], beside.loss, seed=seed)
+    return (said / known.rows.capacity[then][:, None])[None]
 
 
 def summary(folds: list[Fold], *, unit: float = 1.0, seed: int = 0) -> list[Row]:
