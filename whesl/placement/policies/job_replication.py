@@ -8,23 +8,19 @@ filtered predictor this is FFP, with one that does not know periods NFFP, with n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whesl.placement.policies.draws import mix
-from whesl.placement.policies.port import Decisions
 from whesl.placement.policies.reliable import AFTERWARDS
-from whesl.prediction.failures.compiled_predictor import blank, probability
+from whesl.prediction.failures.compiled_predictor import probability
 from whesl.prediction.numba_jit import jit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from whesl.placement.policies.port import View
     from whesl.prediction.failures.compiled_predictor import Compiled
-    from whesl.prediction.failures.port import Predictor
 
 
 @jit
@@ -94,43 +90,3 @@ def select(
         if risk <= allowed:
             return count, first
     return 0, first
-
-
-@dataclass(frozen=True, slots=True)
-class Replicated:
-    """Queued jobs in order, each on as many machines as its reliability needs; the others wait.
-
-    Attributes:
-        name: as in tables of results.
-        required: the reliability, from 0 to 1.
-        space: all copies at once; otherwise the first alone.
-        seed: of the order in which machines are tried.
-        surest: the most reliable machines first, not random ones.
-    """
-
-    name: str
-    required: float = 0.9
-    space: bool = True
-    seed: int = 0
-    surest: bool = False
-
-    def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``whesl.placement.policies.port.Policy``."""
-        free = np.flatnonzero(view.nodes.free).astype(np.int64)
-        compiled = blank(len(view.nodes.free)) if predictor is None else predictor.compiled()
-        chosen = np.empty(len(free), dtype=np.int64)
-        jobs: list[int] = []
-        nodes: list[int] = []
-        offsets = [0]
-        for job, duration in zip(view.queue.job.tolist(), view.queue.estimate.tolist(), strict=True):
-            key = key_of(self.seed, job, 0)
-            count, _ = select(free, compiled, now, duration, self.required, 1.0, key, self.surest, chosen)
-            taken = chosen[: count if self.space else min(count, 1)].tolist()
-            if taken:
-                jobs.append(job)
-                nodes += taken
-                offsets.append(len(nodes))
-                free = np.setdiff1d(free, taken)
-        return Decisions(
-            np.array(jobs, dtype=np.int64), np.array(offsets, dtype=np.int64), np.array(nodes, dtype=np.int64)
-        )

@@ -17,8 +17,7 @@ from whesl.lab.simulators.desktop.audit import audit
 from whesl.lab.simulators.desktop.simulate import BEAT, DONE, FAILED, Outcome, Rules, simulate
 from whesl.lab.simulators.desktop.synthetic_machines import DAY, HOUR, Jobs, Site, jobs, machines
 from whesl.model.errors import WheslError
-from whesl.placement.policies.job_replication import Replicated, key_of, select
-from whesl.placement.policies.port import Nodes, Queue, Running, View
+from whesl.placement.policies.job_replication import key_of, select
 from whesl.prediction.failures import periodic_and_survival_prediction
 from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.given_accuracy import Given, exact, none
@@ -76,22 +75,6 @@ def test_no_more_machines_are_taken_than_needed(risks: list[float], required: fl
     assert max(without) > (1 - required) * (1 - 1e-9)
 
 
-def view(nodes: int, durations: list[float]) -> View:
-    count = len(durations)
-    nothing: Any = np.zeros(0)
-    return View(
-        Nodes(np.ones(nodes, dtype=np.bool_), np.ones(nodes, dtype=np.bool_)),
-        Queue(
-            np.arange(count),
-            np.zeros(count),
-            np.ones(count, dtype=np.int64),
-            np.array(durations),
-            np.full(count, np.inf),
-        ),
-        Running(nothing, nothing, nothing, np.zeros(1, dtype=np.int64), nothing),
-    )
-
-
 def test_the_24_hour_example() -> None:
     """A reboot every 24 hours, the last at t: 10 hours are accepted at t + 5, and refused at t + 15."""
     days = np.arange(30)
@@ -100,18 +83,14 @@ def test_the_24_hour_example() -> None:
     )
     predictor = periodic_and_survival_prediction.fit(history, tolerance=300.0)
     last = 29 * DAY + HOUR
-    policy = Replicated("FFP", required=0.8)
-    assert policy.decide(view(1, [10 * HOUR]), predictor, last + 5 * HOUR).job.tolist() == [0]
-    assert policy.decide(view(1, [10 * HOUR]), predictor, last + 15 * HOUR).job.tolist() == []
-
-
-def test_copies_of_several_jobs_are_on_machines_of_their_own() -> None:
-    predictor = Given("given", 6, np.arange(6), np.full(6, 5.0), 0.3)
-    found = Replicated("FFP", required=0.9).decide(view(6, [10.0, 10.0, 10.0, 1.0]), predictor, 0.0)
-    assert np.diff(found.offsets).tolist() == [2, 2, 2]
-    assert sorted(found.nodes.tolist()) == list(range(6))
-    single = Replicated("FFP", required=0.9, space=False).decide(view(6, [10.0] * 4), predictor, 0.0)
-    assert np.diff(single.offsets).tolist() == [1, 1, 1, 1]
+    machine, chosen = np.zeros(1, dtype=np.int64), np.empty(1, dtype=np.int64)
+    accepted = [
+        select(
+            machine, predictor.compiled(), last + later, 10 * HOUR, 0.8, 1.0, key_of(0, 0, 0), False, chosen
+        )[0]
+        for later in (5 * HOUR, 15 * HOUR)
+    ]
+    assert accepted == [1, 0]
 
 
 def few(submit: list[float], duration: list[float]) -> Jobs:

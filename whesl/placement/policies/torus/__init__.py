@@ -2,7 +2,6 @@
 
 Source: "Fault-aware job scheduling for BlueGene/L systems", with the FCFS, backfilling and migration of
 Krevat et al. that it builds on. ``boxes`` is the geometry, ``finder`` lists the free partitions of a size
-and finds the largest, ``choice`` weighs them (MFP heuristic, balancing, tie-breaking),
-``scheduling_pass`` makes one scheduling pass of them, and ``policy`` is that pass behind the protocol of
-``whesl.placement.policies.port``.
+and finds the largest, ``choice`` weighs them (MFP heuristic, balancing, tie-breaking), and
+``scheduling_pass`` makes one scheduling pass of them.
 """
