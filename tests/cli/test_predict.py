@@ -113,4 +113,4 @@ def test_what_is_no_prediction_says_why(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(RefusedError, match=r"no task is running|no running task uses"):
         predict_failure(PredictedFailure(node="n1", time=now, lead=10.0))
     said = whesl(tmp_path, "ckpt", "predict", "n1", "--lead", "nan")
-    assert said.returncode == 2 and "lead time" in said.stderr and "Traceback" not in said.stderr
+    assert said.returncode == 2 and "--lead" in said.stderr and "Traceback" not in said.stderr
