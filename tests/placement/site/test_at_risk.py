@@ -39,7 +39,7 @@ class Rates(ArrayPredictor):
         super().__init__("rates", len(daily), threshold)
         self.daily = daily
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         return blank(self.nodes, self.threshold)._replace(
             ages=np.array([0.0, 1.0]),
             hazard=np.array([[0.0, 1.0 / DAY]]),
@@ -50,7 +50,7 @@ class Rates(ArrayPredictor):
             scale=np.array(self.daily),
         )
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         return "it fails so often"
 
     def observe(self, failures: History) -> Rates:

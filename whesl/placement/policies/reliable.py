@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.model.errors import UsageError
 from whesl.placement.policies.easy import may_overtake, reservation
 from whesl.placement.policies.port import Decisions
 from whesl.prediction.failures.compiled_predictor import Compiled, probabilities, probability
@@ -172,8 +173,9 @@ class Reliable:
     name = "reliable"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``; it needs a predictor."""
-        assert predictor is not None
+        """Return the jobs to start. Arguments as of ``Policy.decide``; UsageError without a predictor."""
+        if predictor is None:
+            raise UsageError("the policy reliable needs a predictor")
         queue = view.queue
         free = np.flatnonzero(view.nodes.free)
         order = np.argsort(view.running.end, kind="stable")

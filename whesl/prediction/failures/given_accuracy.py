@@ -59,13 +59,13 @@ class Given(ArrayPredictor):
         if not ((self.chance >= 0) & (self.chance <= 1)).all():
             raise UsageError(f"{name}: probabilities have to be from 0 to 1")
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         order, offsets = by_node(self.nodes, self.node, self.time)
         return blank(self.nodes, self.threshold)._replace(
             event_offsets=offsets, events=self.time[order], event_probability=self.chance[order]
         )
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         inside = (self.node == node) & (self.time >= start) & (self.time < start + duration)
         if not inside.any():
             return f"no failure of node {node} is predicted for the next {span(duration)}"

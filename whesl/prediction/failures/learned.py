@@ -107,7 +107,7 @@ class LearnedPredictor(ArrayPredictor):
             np.cumsum(factor * np.diff(expected), axis=1, out=hazard[part, 1:])
         return hazard
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         node, time = self._anchors()
         order, offsets = by_node(self.nodes, node, time)
         node, time = node[order], time[order]
@@ -139,7 +139,7 @@ class LearnedPredictor(ArrayPredictor):
         time = np.concatenate([entry, (first[each] + number) * step, history.start, history.end[back]])
         return node.astype(np.int64), time
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         asked = self._moment(np.array([node]), np.array([known]))
         row = self._features.table(np.array([node]), asked)
         changed = np.repeat(row, len(COLUMNS) + 1, axis=0)

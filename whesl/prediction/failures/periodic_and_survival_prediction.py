@@ -56,7 +56,7 @@ class Filtered(ArrayPredictor):
         self.periodic, kept = _split(history, self.found, tolerance)
         self._survival = rest.observe(kept)
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         counts = np.array([len(self.found.get(node, ())) for node in range(self.nodes)], dtype=np.int64)
         each = [cycle for node in range(self.nodes) for cycle in self.found.get(node, ())]
         phases = [times for node in range(self.nodes) for times in self.periodic.get(node, ())]
@@ -69,7 +69,7 @@ class Filtered(ArrayPredictor):
             phases=np.concatenate([np.zeros(0), *phases]),
         )
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         name = self.history.called(node)
         for cycle, phases in zip(self.found.get(node, ()), self.periodic.get(node, ()), strict=True):
             seen = phases[phases <= known]

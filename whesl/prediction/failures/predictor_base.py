@@ -43,12 +43,20 @@ class ArrayPredictor(ABC):
         return self._name
 
     @abstractmethod
-    def _compile(self) -> Compiled:
-        """Return the arrays; called once."""
+    def as_arrays(self) -> Compiled:
+        """Return the predictor's arrays; called once."""
 
     @abstractmethod
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
-        """Return one sentence that says why the answer is ``value``."""
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+        """Return one sentence that says why a node's answer is what it is.
+
+        Args:
+            node: the node's index.
+            start: when the interval begins, in seconds.
+            duration: of the interval, in seconds.
+            known: the time of the last failure that was used, in seconds.
+            value: the probability that was answered.
+        """
 
     @abstractmethod
     def observe(self, failures: History) -> ArrayPredictor:
@@ -63,7 +71,7 @@ class ArrayPredictor(ABC):
 
     @cached_property
     def _arrays(self) -> Compiled:
-        return self._compile()
+        return self.as_arrays()
 
     def compiled(self) -> Compiled:
         """Return the predictor as arrays, for functions that numba compiles."""
@@ -110,7 +118,7 @@ class ArrayPredictor(ABC):
         value = float(
             self.probability(np.array([node]), np.array([start]), np.array([duration]), np.array([known]))[0]
         )
-        evidence = self._evidence(node, start, duration, min(known, start), value)
+        evidence = self.reason(node, start, duration, min(known, start), value)
         return Prediction(node, value, value >= self.threshold, evidence)
 
 

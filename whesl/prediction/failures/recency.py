@@ -48,7 +48,7 @@ class Recency(ArrayPredictor):
             raise UsageError(f"recency has {len(BOUNDS)} rates from 0 on, and one of nodes that never failed")
         self.rates, self.never, self.history = rates, never, history
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         # The last slope goes on: one more age gives the last part one.
         ages = np.append(BOUNDS, BOUNDS[-1] * 2)
         after = np.concatenate([[0.0], np.cumsum(self.rates * np.diff(ages))])
@@ -69,7 +69,7 @@ class Recency(ArrayPredictor):
             scale=np.ones(len(node)),
         )
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         mine = self.history.node == node
         told = [*self.history.start[mine & (self.history.start <= known)].tolist()]
         told += self.history.end[mine & (self.history.end <= known)].tolist()

@@ -158,7 +158,7 @@ class Signed(ArrayPredictor):
         factor, _ = self.holding(node.ravel(), np.minimum(known, start).ravel())
         return np.asarray(1.0 - (1.0 - plain) ** factor.reshape(plain.shape))
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         """Anchors of the base, and one more where a sign begins or ends."""
         base = self.base.compiled()
         owner = self.seen.node[self._rows]
@@ -179,7 +179,7 @@ class Signed(ArrayPredictor):
             scale=base.scale[index] * factor,
         )
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         plain = self.base.explain(node, start, duration, known).evidence
         factor, which = self.holding(np.array([node]), np.array([known]))
         if which[0] < 0:

@@ -69,7 +69,7 @@ class Survival(ArrayPredictor):
         self.fitted = fitted
         self.history = history
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         hazard = np.stack([law.cumulative(AGES) for law in self.fitted.laws])
         anchors = _anchors(self.history)
         if np.isfinite(self.fitted.frailty):
@@ -85,7 +85,7 @@ class Survival(ArrayPredictor):
             ages=AGES, hazard=hazard, anchor_offsets=offsets, anchors=time, age=age, curve=curve, scale=scale
         )
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         law = self.fitted.laws[self.fitted.law[node]]
         mine = self.history.node == node
         past = self.history.start[mine & (self.history.start <= known)]

@@ -30,7 +30,7 @@ class Published(ArrayPredictor):
         super().__init__(f"table of {table.source}", len(table.nodes), min(usual, 1.0))
         self.table = table
 
-    def _compile(self) -> Compiled:
+    def as_arrays(self) -> Compiled:
         table, nodes = self.table, self.nodes
         chances = np.array([row.probability for row in table.nodes]).reshape(nodes, len(table.horizons))
         chances = np.maximum.accumulate(chances, axis=1)
@@ -46,7 +46,7 @@ class Published(ArrayPredictor):
             scale=np.ones(nodes),
         )
 
-    def _evidence(self, node: int, start: float, duration: float, known: float, value: float) -> str:
+    def reason(self, node: int, start: float, duration: float, known: float, value: float) -> str:
         row = self.table.nodes[node]
         return (
             row.reason
