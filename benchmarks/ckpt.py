@@ -23,7 +23,8 @@ import zmq
 from measure import Figure, NotHereError, arguments, median, percentile, run_parts, scratch, until
 from zmq.utils import z85
 
-from whesl.checkpoints import Client, messages
+from whesl.api.checkpoints import Client
+from whesl.checkpoints import messages
 from whesl.checkpoints.core.states_and_events import Ask, Requested
 from whesl.checkpoints.job_launch import page_of
 from whesl.checkpoints.messages import StatusAsked

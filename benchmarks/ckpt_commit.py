@@ -35,7 +35,7 @@ BANDWIDTH = 4e6  # bytes a second, for all together
 SIZES = {"commit": 12_000_000, "large": 40_000_000}  # bytes of a node's checkpoint: 3 and 10 s of all
 RANK = """\
 import os, sys, time
-from whesl.checkpoints import Client
+from whesl.api.checkpoints import Client
 client = Client(int(sys.argv[1]), int(sys.argv[2]))
 content = bytes(int(sys.argv[3]))
 while not os.path.exists("begin"):

@@ -28,7 +28,7 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "migrate-criu"
 RANKS, STEPS, LEAD, THETA = 4, 1500, 30.0, 20.0
 PROGRAM = """\
 import os, sys, time
-from whesl.checkpoints import Client
+from whesl.api.checkpoints import Client
 rank, ranks, steps = int(os.environ["SLURM_PROCID"]), int(sys.argv[1]), int(sys.argv[2])
 client = Client(rank, ranks)
 step = total = 0

@@ -65,7 +65,7 @@ EXCEPTION RECOVERY STEP LOST JOB NODE.REPLACE
 """
 PROGRAM = """\
 import os, sys, time
-from whesl.checkpoints import Client, CommitError
+from whesl.api.checkpoints import Client, CommitError
 ranks, steps, size = map(int, sys.argv[1:4])
 rank = int(os.environ.get("FLUX_TASK_RANK") or os.environ["SLURM_PROCID"])
 client = Client(rank, ranks)

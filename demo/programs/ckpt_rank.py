@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from whesl.checkpoints import Client, CommitError
+from whesl.api.checkpoints import Client, CommitError
 
 BYTES = 6_000_000
 CHUNK = 100_000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whesl import lab
+from whesl.api import lab
 
 
 class ShortestFirst:

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from whesl.checkpoints import Client, CommitError
+from whesl.api.checkpoints import Client, CommitError
 
 
 def main() -> None:

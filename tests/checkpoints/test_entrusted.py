@@ -17,16 +17,8 @@ from click.testing import CliRunner
 
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
 from tests.waiting import until
-from whesl.checkpoints import (
-    Client,
-    acknowledged,
-    control,
-    directory_lock,
-    manifest,
-    messages,
-    rank_page,
-    sealing,
-)
+from whesl.checkpoints import acknowledged, control, directory_lock, manifest, messages, rank_page, sealing
+from whesl.checkpoints.client import Client
 from whesl.checkpoints.core.states_and_events import (
     Answered,
     CommitFailed,
@@ -323,7 +315,7 @@ def test_a_prediction_from_outside_finds_what_status_finds(monkeypatch: pytest.M
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     monkeypatch.setattr("whesl.checkpoints.rendezvous.known", lambda: {"17": only})
     monkeypatch.setattr(control, "ask", ask)
-    monkeypatch.setattr("whesl.client.predict_failure", nobody)
+    monkeypatch.setattr("whesl.client.external_exceptions.predict_failure", nobody)
     done = CliRunner().invoke(control_commands.predict, ["n1", "--lead", "30"], catch_exceptions=False)
     assert (done.exit_code, done.output) == (0, "n1 writes its checkpoint first\n")
     ((address, message),) = asked
@@ -366,7 +358,7 @@ def test_each_rank_has_a_share_of_a_file_of_all(size: int, ranks: int, tmp_path:
 OWNER = """
 import sys, time
 from pathlib import Path
-from whesl.checkpoints import Client
+from whesl.checkpoints.client import Client
 from whesl.checkpoints.rank_page import Page
 page = Page(Path(sys.argv[1]), Path("/kept"))
 print("made", flush=True)

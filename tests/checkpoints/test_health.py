@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from whesl import client
 from whesl.cli.ckpt import watch_counters
-from whesl.client import PredictedFailure, Told
+from whesl.client import external_exceptions
+from whesl.client.external_exceptions import Told
 from whesl.model.errors import UsageError
+from whesl.model.evidence import PredictedFailure
 from whesl.placement.site.node_counters import Reading
 
 
@@ -39,7 +40,7 @@ def test_what_goes_up_is_told(counters: dict[str, int], monkeypatch: pytest.Monk
         told.append(prediction)
         return Told(id="1", tasks=("wf/app",))
 
-    monkeypatch.setattr(client, "predict_failure", predict)
+    monkeypatch.setattr(external_exceptions, "predict_failure", predict)
     counters |= {"memory uncorrected mc0": 1, "link down eth0": 1, "disk errors sda": 0}
     arguments = ["--once", "--every", "0.1", "--node", "n1", "--rule", "link down=60,0"]
     result = CliRunner().invoke(watch_counters.watch, arguments)
@@ -61,7 +62,7 @@ def test_what_stands_already_is_said_and_a_state_is_predicted_at_once(
         return Told(id="1", tasks=("wf/app",))
 
     standing = {"memory corrected mc0": 17, "link down eth0": 0, "disk failing sda": 1}
-    monkeypatch.setattr(client, "predict_failure", predict)
+    monkeypatch.setattr(external_exceptions, "predict_failure", predict)
     monkeypatch.setattr(
         "whesl.placement.site.node_counters.read",
         lambda node, now, _root: Reading(node=node, time=now, counters=standing),

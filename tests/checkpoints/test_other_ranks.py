@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
-from whesl.checkpoints import Client, OtherRanksError, manifest, rank_page
+from whesl.checkpoints import manifest, rank_page
+from whesl.checkpoints.client import Client, OtherRanksError
 from whesl.checkpoints.core import restore
 from whesl.checkpoints.core.restore import Answer, Kept
 from whesl.checkpoints.manifest import Manifest, Part

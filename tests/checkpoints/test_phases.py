@@ -16,7 +16,8 @@ import pytest
 from tests.alike import alike
 from tests.checkpoints import asking
 from tests.waiting import until
-from whesl.checkpoints import Client, control, manifest, rank_page
+from whesl.checkpoints import control, manifest, rank_page
+from whesl.checkpoints.client import Client
 from whesl.checkpoints.core.states_and_events import Predicted, Requested
 from whesl.checkpoints.job_launch import page_of
 from whesl.checkpoints.rank_page import Page, Slot, SlotState

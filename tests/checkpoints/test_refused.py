@@ -14,8 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
-from whesl.checkpoints import Client, CommitError, manifest, messages, rank_page
+from whesl.checkpoints import manifest, messages, rank_page
 from whesl.checkpoints.agent import Agent
+from whesl.checkpoints.client import Client, CommitError
 from whesl.checkpoints.core.states_and_events import Answered, Joined, Requested, Settings
 from whesl.checkpoints.manifest import Manifest, Part
 from whesl.checkpoints.messages import Verified, Written

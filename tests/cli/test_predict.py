@@ -16,7 +16,7 @@ import pytest
 from tests import waiting
 from tests.alike import alike
 from tests.waiting import written
-from whesl.client import PredictedFailure, RefusedError, UsageError, predict_failure
+from whesl.api import PredictedFailure, RefusedError, UsageError, predict_failure
 
 RULES = """\
 DECLARE ENTITY JOB

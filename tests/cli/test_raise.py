@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from tests import waiting
-from whesl import client
+from whesl import api
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.isolator.task import raise_requests as left
 from whesl.runtime.isolator.task.taskdir import TaskDir
@@ -136,13 +136,13 @@ def test_what_cannot_be_raised_says_why(lone: Lone) -> None:
 def test_the_call_of_python_and_its_id(lone: Lone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHESL_HOME", str(lone.home))
     with pytest.raises(UsageError):
-        client.raise_exception("PREDICTED", task="run", node="n1")
+        api.raise_exception("PREDICTED", task="run", node="n1")
     with pytest.raises(RefusedError, match="there is no task"):
-        client.raise_exception("PREDICTED", task="nobody")
-    first = client.raise_exception("PREDICTED", id="alert-7")
+        api.raise_exception("PREDICTED", task="nobody")
+    first = api.raise_exception("PREDICTED", id="alert-7")
     assert (first.tasks, first.id) == (("exec/run",), "alert-7")
-    client.wait_until_taken(first)
-    client.wait_until_taken(client.raise_exception("PREDICTED", id="alert-7"))
+    api.wait_until_taken(first)
+    api.wait_until_taken(api.raise_exception("PREDICTED", id="alert-7"))
     until(lambda: lone.attempts() == ["attempt0", "attempt1"], "the second attempt")
     assert lone.raised() == ["PREDICTED"]
     # Another one is another exception, and its limit is reached.

@@ -1,8 +1,7 @@
-"""``import whesl.lab``: cheap, complete, typed; the documents' examples run as they are printed."""
+"""The lab's page: its examples run as they are printed."""
 
 from __future__ import annotations
 
-import ast
 import lzma
 import re
 import subprocess
@@ -12,43 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whesl import lab
-
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT.parent / "shared" / "data"
 LANL = TRACES / "lanl" / "LA-UR-05-7318-failure-data-1996-2005.csv.xz"
-
-
-def test_import_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, whesl.lab; print(sorted({'numpy', 'numba', 'pyarrow', 'matplotlib'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize("name", lab.__all__)
-def test_every_name_is_there_and_documented(name: str) -> None:
-    found = getattr(lab, name)
-    assert found.__doc__
-
-
-def test_what_type_checkers_see_is_what_is_there() -> None:
-    tree = ast.parse((ROOT / "whesl" / "lab" / "__init__.py").read_text())
-    seen = {
-        alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("whesl.")
-        for alias in node.names
-        if alias.name != "missing"
-    }
-    assert seen == lab._PLACES
-    assert sorted(seen) == lab.__all__
-    assert (ROOT / "whesl" / "py.typed").exists()
-    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
-        lab.simulat  # type: ignore[attr-defined]  # noqa: B018  # the point of the test
 
 
 def swf(jobs: int) -> str:

@@ -1,6 +1,6 @@
 """The checkpoint client for Python programs, with and without mpi4py.
 
-    client = whesl.checkpoints.Client(rank, ranks)
+    client = whesl.api.checkpoints.Client(rank, ranks)
     path = client.restore()
     for step in ...:
         compute()

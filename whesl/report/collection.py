@@ -22,6 +22,7 @@ from whesl.runtime.journal.sqlite_errors import JournalError
 from whesl.runtime.journal.store import Journal, Record
 
 _Kind = TypeVar("_Kind")
+_HINTED = 5  # workflows that a hint names
 
 
 class Happening(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +167,29 @@ def _merged(sources: list[list[Happening]]) -> tuple[Happening, ...]:
 def known_workflows(home: Path) -> list[str]:
     """Return the names of the workflows of a home; those without a coordinator are last. Raises OSError."""
     return file_retry.retried(lambda: _known_workflows(home))
+
+
+def gather_fitting(home: Path, name: str) -> Gathered:
+    """Return all that is known of the workflow that a name means: itself, or the only one that begins so.
+
+    Args:
+        home: the WHESL home.
+        name: a workflow's id, or its beginning.
+
+    Raises:
+        UsageError: no workflow begins so, or several do.
+        OSError: the home cannot be read.
+    """
+    try:
+        return gather(home, name)
+    except UsageError as error:
+        fitting = [known for known in known_workflows(home) if known.startswith(name)]
+        if not fitting:
+            raise
+        if len(fitting) > 1:
+            hint = f"did you mean: {', '.join(fitting[-_HINTED:])}"
+            raise UsageError(f"{name!r} fits {len(fitting)} workflows", hint=hint) from error
+        return gather(home, fitting[0])
 
 
 def _known_workflows(home: Path) -> list[str]:

@@ -24,5 +24,5 @@ COMMANDS = {
 def ckpt() -> None:
     """Let the node that is about to fail write its checkpoint first, then all others.
 
-    The program calls the client (whesl.checkpoints.Client, or clients/c) once per time step.
+    The program calls the client (whesl.api.checkpoints.Client, or clients/c) once per time step.
     """

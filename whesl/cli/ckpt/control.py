@@ -16,7 +16,7 @@ from whesl.model.errors import RefusedError, UsageError
 if TYPE_CHECKING:
     from whesl.checkpoints.control import Told
     from whesl.checkpoints.messages import ToCoordinator
-    from whesl.client import PredictedFailure
+    from whesl.model.evidence import PredictedFailure
 
 
 def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
@@ -32,7 +32,7 @@ def tell_prediction(prediction: PredictedFailure, identity: str = "") -> Told:
     """
     from whesl.checkpoints import control
     from whesl.checkpoints.core.states_and_events import Predicted
-    from whesl.client import predict_failure
+    from whesl.client.external_exceptions import predict_failure
 
     try:
         told = predict_failure(prediction, id=identity)
@@ -82,7 +82,7 @@ def predict(
     where no task uses the node. What is said last of a node replaces what was said before.
     """
     from whesl.checkpoints.core.states_and_events import Predicted, Withdrawn
-    from whesl.client import PredictedFailure
+    from whesl.model.evidence import PredictedFailure
 
     if withdraw == (lead is not None):
         raise UsageError("either --lead or --withdraw is given", hint="--lead 20")

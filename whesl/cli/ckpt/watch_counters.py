@@ -50,7 +50,8 @@ def watch(
     """
     from whesl.checkpoints.rendezvous import name_of_node
     from whesl.cli.ckpt.control import tell_prediction
-    from whesl.client import PredictedFailure, RefusedError, TransientError
+    from whesl.model.errors import RefusedError, TransientError
+    from whesl.model.evidence import PredictedFailure
     from whesl.placement.site import node_counters
 
     says = SAYS | dict(_rule(text) for text in rules)

@@ -17,7 +17,7 @@ from whesl.files.whole_file import write_text
 from whesl.model.errors import UsageError
 from whesl.model.printable import visible
 from whesl.report import text_report
-from whesl.report.collection import Gathered, gather, known_workflows, latest
+from whesl.report.collection import Gathered, gather, gather_fitting, latest
 from whesl.report.directories import task_directories
 from whesl.report.exec_groups import Wanted, grouped
 from whesl.report.report_builder import summarise
@@ -25,7 +25,6 @@ from whesl.report.report_records import ALONE, POLL_INTERVAL
 from whesl.runtime.wire import keys
 
 _PRINT = Path("-")
-_HINTED = 5  # workflows that a hint names
 _LISTED = 10
 
 _DATE = click.DateTime(["%Y-%m-%d"])
@@ -137,16 +136,7 @@ def _found(home: Path, name: str, wanted: Wanted) -> Gathered:
         if not any(wanted.has(item) for item in task_directories(home, name)):
             raise UsageError("no command fits", hint="`whesl report --list` names what ran")
         return gather(home, name, wanted.has)
-    try:
-        return gather(home, name)
-    except UsageError as error:
-        fitting = [known for known in known_workflows(home) if known.startswith(name)]
-        if not fitting:
-            raise
-        if len(fitting) > 1:
-            hint = f"did you mean: {', '.join(fitting[-_HINTED:])}"
-            raise UsageError(f"{name!r} fits {len(fitting)} workflows", hint=hint) from error
-        return gather(home, fitting[0])
+    return gather_fitting(home, name)
 
 
 def _write(path: Path, text: str) -> None:

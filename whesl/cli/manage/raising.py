@@ -34,7 +34,7 @@ def raise_(
     It is counted, limited, recovered and reported as one that was detected. TASK may be abbreviated as long
     as it means one task. Without --task, --node and --job there has to be only one that is possible.
     """
-    from whesl.client import raise_exception, wait_until_taken
+    from whesl.client.external_exceptions import raise_exception, wait_until_taken
 
     raised = raise_exception(exception, task=task, node=node, job=job, evidence=evidence, id=identity)
     if wait:

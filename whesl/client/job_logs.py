@@ -1,0 +1,92 @@
+"""The logs that somebody means by a file, a directory, the id of a job or the name of a task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whesl.managers.resource.outcomes import lookup
+from whesl.model.errors import UsageError
+from whesl.runtime.diagnose.diagnosis_records import Accounting
+
+if TYPE_CHECKING:
+    from whesl.managers.resource.outcomes.record import JobOutcome
+
+_LOGS = (".out", ".err", ".log", ".txt", ".o", ".e", ".gz", ".xz", ".bz2", ".zst", ".lz4")
+# PBS's job.o1234, job.e1234-7, what launchers keep of a rank, logs that were rotated.
+_LOG = re.compile(r".*\.[oe]\d[\d.\[\]-]*|std(?:out|err)(?:\.\d+)*|.*\.(?:out|err|log)[.-]\d+")
+
+
+def logs_of(
+    named: Sequence[str], kept: Path, unread: Callable[[str], None]
+) -> tuple[list[str], Accounting | None]:
+    """Return the logs that names mean, and what is known of the job's end.
+
+    Args:
+        named: files; directories, which stand for the logs in them; ids of jobs; tasks of WHESL's; ``-``.
+        kept: a directory for output that a resource manager keeps itself.
+        unread: called with a sentence for each job whose output is not to be found.
+
+    Raises:
+        UsageError: one is neither a log nor a job.
+    """
+    files: list[str] = []
+    accounting = None
+    for log in named:
+        path = Path(log)
+        if log != "-" and not path.exists() and lookup.is_job(log):
+            found = lookup.look_up(log)
+            files += _output(log, found, kept, unread)
+            accounting = _accounting(found)
+        elif log == "-":
+            files.append(log)
+        elif path.is_dir():
+            files += _inside(path)
+        elif path.exists():
+            files.append(log)
+        else:
+            from whesl.client import task_outputs  # a file's diagnosis needs no daemon's modules
+            from whesl.runtime.wire import keys
+
+            task = task_outputs.of(keys.home(), log)
+            if task is None or not task.files:
+                said = log if task is None else f"what {task.task} printed"
+                hint = "give a log, a directory of logs, a job, a task, or - for a pipe"
+                raise UsageError(f"{said} is not there", hint=hint)
+            files += task.files
+            if task.state is not None:
+                state = "COMPLETED" if task.state.value == "completed" else "FAILED"
+                accounting = Accounting(state=state, status=task.exit_code, told=task.told)
+    return files, accounting
+
+
+def _inside(folder: Path) -> list[str]:
+    """Return the logs in a directory and below it. Raises UsageError where it has none."""
+    names = [str(path) for path in sorted(folder.rglob("*")) if _is_log(path) and path.is_file()]
+    if not names:
+        hint = f"names that end in {', '.join(_LOGS)}, or like job.o1234 or stdout"
+        raise UsageError(f"{folder} has no logs in it", hint=hint)
+    return names
+
+
+def _is_log(path: Path) -> bool:
+    return path.suffix in _LOGS or _LOG.fullmatch(path.name) is not None
+
+
+def _output(job: str, found: JobOutcome, kept: Path, unread: Callable[[str], None]) -> list[str]:
+    """Return the files of a job's output that are there, each once."""
+    there = [name for name in found.files if Path(name).is_file()]
+    if found.text is not None:
+        copy = kept / f"{job}.out"
+        copy.write_text(found.text)
+        there.append(str(copy))
+    if not there:
+        missing = " and ".join(found.files[:2]) or "it names no file"
+        unread(f"job {job}: its output is not to be found here ({missing})")
+    return list({Path(name).resolve(): name for name in there}.values())
+
+
+def _accounting(found: JobOutcome) -> Accounting:
+    return Accounting(state=found.state, status=found.status, node=found.node, told=found.told)
