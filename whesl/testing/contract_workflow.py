@@ -1,0 +1,107 @@
+"""Contract tests of workflow managers: all of ``whesl.managers.workflow`` pass them.
+
+A test module makes a subclass of ``WorkflowManagerContract`` and gives it ``manager`` and ``text``. What a
+manager's program does with a wrapped file is tested where that program is.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from whesl.managers.workflow.port import FluxifyOptions, WorkflowManager, text_of
+from whesl.model.errors import UsageError
+from whesl.model.workflow import Workflow
+
+_OTHERS = ("", "hello\n", "{}\n", "[1, 2]\n", "\x00\x01", "#")
+
+
+class WorkflowManagerContract:
+    """What has to hold for any workflow manager."""
+
+    # A file of this manager's, with a task or more, and the name that it has.
+    text = ""
+    file = "study"
+    # The manager's own command, where reading a file needs it; tests that read are skipped without it.
+    program = ""
+
+    def read(self, manager: WorkflowManager, source: Path) -> Workflow:
+        """Return the workflow of the file; the test is skipped where it cannot be read here."""
+        if self.program and shutil.which(self.program) is None:
+            pytest.skip(f"{self.program} is not on PATH")
+        return manager.read([str(source)], workflow="w")
+
+    @pytest.fixture
+    def manager(self) -> WorkflowManager:
+        """Return the manager under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def source(self, manager: WorkflowManager, tmp_path: Path) -> Path:
+        """Return the file."""
+        path = tmp_path / self.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.text)
+        path.chmod(0o755)
+        return path
+
+    @pytest.fixture
+    def options(self, tmp_path: Path) -> FluxifyOptions:
+        """Return what the wrapped tasks are told."""
+        return FluxifyOptions(
+            program=("/opt/whesl/bin/whesl",),
+            workflow="w",
+            spec="/home/u/rules.esl",
+            home="/home/u/h",
+            place=str(tmp_path),
+        )
+
+    def test_it_knows_its_own_files(self, manager: WorkflowManager, source: Path) -> None:
+        assert manager.recognises(source, self.text)
+        assert not any(manager.recognises(source.with_name("other"), text) for text in _OTHERS)
+
+    def test_it_reads_each_task_once(self, manager: WorkflowManager, source: Path) -> None:
+        found = self.read(manager, source)
+        assert found.id == "w" and found.wms == manager.name and found.name
+        assert found.tasks
+        assert len({task.id for task in found.tasks}) == len(found.tasks)
+        assert all(task.id.startswith("w/") and task.step and task.nodes >= 1 for task in found.tasks)
+        known = {task.id for task in found.tasks}
+        assert all(set(task.parents) <= known for task in found.tasks)
+
+    def test_wrapping_twice_is_wrapping_once(
+        self, manager: WorkflowManager, source: Path, options: FluxifyOptions
+    ) -> None:
+        made = manager.fluxify(self.text, source, options)
+        assert made.text != self.text
+        for program in made.programs:
+            program.write()
+        assert manager.fluxify(made.text, source, options).text == made.text
+
+    def test_undoing_gives_every_byte_back(
+        self, manager: WorkflowManager, source: Path, options: FluxifyOptions
+    ) -> None:
+        made = manager.fluxify(self.text, source, options)
+        for program in made.programs:
+            program.write()
+        assert manager.undo(made.text, source) == self.text
+        assert text_of(source) == self.text, "wrapping is pure"
+
+    def test_a_wrapped_file_is_the_same_workflow(
+        self, manager: WorkflowManager, source: Path, options: FluxifyOptions
+    ) -> None:
+        before = self.read(manager, source)
+        made = manager.fluxify(self.text, source, options)
+        for program in made.programs:
+            program.write()
+        source.write_text(made.text)
+        assert manager.recognises(source, made.text)
+        after = self.read(manager, source)
+        assert [task.id for task in after.tasks] == [task.id for task in before.tasks]
+
+    def test_what_is_none_is_refused(self, manager: WorkflowManager, tmp_path: Path) -> None:
+        """With a sentence; a file that is not there, too."""
+        with pytest.raises(UsageError):
+            manager.read([str(tmp_path / "missing")])
