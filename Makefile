@@ -18,7 +18,7 @@ ORDER ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: site help demo demo-ckpt check test test-flux test-pbs test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
+.PHONY: site api help demo demo-ckpt check test test-flux test-pbs test-slurm test-managers lint style types parser knowledge man clean soak fuzz chaos neutrality
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Which process runs what: tests/conftest.py. All durations are in build/tests.xml.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder --durations 30 --junitxml build/tests.xml \
@@ -132,6 +132,10 @@ neutrality: $(VENV)/.dev ## each kind of job on a real Slurm, plain and wrapped:
 
 site: $(VENV)/.dev ## the documentation as a site with a search: build/site/index.html
 	$(BIN)/python tools/docs_site.py
+
+api: $(VENV)/.dev ## write the page of what other programs can rely on, and the list of all promises
+	$(BIN)/python tools/api_page.py > docs/api.md
+	$(BIN)/python tools/api_page.py --promises > tests/api/promises.txt
 
 clean: ## remove the environment and what runs left behind
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo/output

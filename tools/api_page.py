@@ -114,7 +114,7 @@ def _told(place: str, thing: Any) -> Iterator[str]:
     if not inspect.isclass(thing):
         yield f"{place}{signature(thing)}"
     elif issubclass(thing, enum.Enum):
-        yield f"{place} = {' | '.join(f'{one.name}={one.value!r}' for one in thing)}"
+        yield from (f"{place}.{one.name} = {one.value!r}" for one in thing)
     elif not place.startswith("whesl.testing"):
         bases = thing.__bases__ if issubclass(thing, Exception) else ()
         yield f"{place}({', '.join(base.__name__ for base in bases)})"

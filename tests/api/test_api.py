@@ -27,12 +27,14 @@ slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tas
 
 
 def test_nothing_that_was_promised_has_changed() -> None:
-    """A change of a line breaks programs: deprecate it. New lines: tools/api_page.py --promises."""
-    assert api_page.promises() == (ROOT / "tests" / "api" / "promises.txt").read_text()
+    """A line that is lost or changed breaks programs: deprecate it. What is new may come at any time."""
+    promised = (ROOT / "tests" / "api" / "promises.txt").read_text().splitlines()
+    assert len(promised) > 600
+    assert not set(promised) - set(api_page.promises().splitlines())
 
 
 def test_the_page_is_that_of_the_modules() -> None:
-    assert api_page.page() == (ROOT / "docs" / "api.md").read_text(), "python tools/api_page.py > docs/api.md"
+    assert api_page.page() == (ROOT / "docs" / "api.md").read_text(), "make api"
 
 
 def test_the_types_of_promises_are_promised() -> None:
