@@ -35,7 +35,9 @@ HEAD = f"""\
 
 Made by `tools/api_page.py` from the modules themselves; do not edit.
 
-These modules are promised: {", ".join(f"`{name}`" for name in MODULES)}.
+These modules are promised:
+
+{"".join(f"* `{name}`{chr(10)}" for name in MODULES)}
 Everything else in the package is private, however it is called, and may change with any release. All
 promises, with their signatures and fields, stand in `tests/api/promises.txt`, which a test compares with the
 code. A release may add names, arguments with a default, and fields with a default.

@@ -1,4 +1,4 @@
-"""Write docs/lab/checkpoints.md: the dissertation's evaluation of checkpoint models, run again in minutes.
+"""Write docs/results/checkpoint-models.md: the dissertation's evaluation of checkpoint models, run again.
 
 python tools/checkpoint_evaluation.py --data DIR   (DIR: where lanl/ with the failure records is)
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whesl.lab.reproductions.registry import Finding, Report
 
-PAGE = Path(__file__).parent.parent / "docs" / "lab" / "checkpoints.md"
+PAGE = Path(__file__).parent.parent / "docs" / "results" / "checkpoint-models.md"
 HOLDS = {True: "yes", False: "**no**", None: "-"}
 
 
@@ -57,33 +57,12 @@ def _part(text: str, **values: str) -> str:
     return text
 
 
-TEXT = """# Which checkpoint model costs least
+TEXT = """# Measured: checkpoint models beside the dissertation
 
 This page is written by `python tools/checkpoint_evaluation.py --data DIR`; its figures are those of that
-run ({runs} runs of each setting, seed 20260101). `whesl lab ckpt` answers the same question for a machine
-and codes of your own, and `whesl lab reproduce ckpt-ratios ckpt-overheads ckpt-observations ckpt-alpha
-ckpt-lanl` prints every finding below.
-
-    whesl lab ckpt --example system > machine.toml     # edit: burst buffers, bandwidths, lead times, failures
-    whesl lab ckpt --example apps > codes.toml         # edit: nodes, GB of a checkpoint, hours
-    whesl lab ckpt --system machine.toml --apps codes.toml --out results
-
-## The models
-
-| model | what it does |
-| --- | --- |
-| B | periodic checkpoints to burst buffers, which drain to the parallel file system |
-| M1 | also, when a failure is predicted, a safeguard checkpoint: all nodes write at once |
-| M2 | also, when a failure is predicted, live migration of the node's processes |
-| P1 | also, when a failure is predicted, a prioritized checkpoint: that node writes first, then all others |
-| P2 | migration where the lead time is long enough, a prioritized checkpoint elsewhere |
-| P2+ | P2 with the predictor's errors in its interval ([derivation](../checkpoint-interval.md)) |
-
-A run is one application through its failures: computing, periodic checkpoints, what predictions lead to,
-recoveries. Failures come from the machine's Weibull distribution, scaled by the number of nodes ("by
-nodes") or put on the machine "as it is", and meet a node by chance. A plain SimPy model, which shares no
-code with the compiled one, gives the same seconds for the same failures, run by run
-(`tests/lab/simulators/checkpoints/test_model.py`).
+run ({runs} runs of each setting, seed 20260101). `whesl lab reproduce ckpt-ratios ckpt-overheads
+ckpt-observations ckpt-alpha ckpt-lanl` prints every finding below. The models are explained on
+[the page of the command](../lab/checkpoints.md).
 
 What the dissertation leaves open and this model decides: after a prioritized checkpoint the application
 computes on until the failure, and loses what it did since; vulnerable nodes write one after the other; a
