@@ -34,6 +34,8 @@ from whesl.runtime.diagnose.labels import clean, uncoloured
         ("step12: Killed", None, None),
         ("[3@node7] Killed", 3, "node7"),
         ("28463ef361be:rank0.python: Killed", 0, "28463ef361be"),
+        ("(VllmWorker rank=7 pid=410) ERROR 07-23 19:34:51 [multiproc_executor.py:487] Killed", 7, None),
+        ("10.3.35.83: Killed", None, "10.3.35.83"),
         ("1695433647::cxi:core:cxip_cb():3688<warn> nid005116: Killed", None, "nid005116"),
     ],
 )

@@ -113,6 +113,16 @@ def test_words_of_harmless_lines_do_not_silence_a_message_that_is_known_word_by_
     assert why(STEPS + "max test error 1.2e-3\nTraining complete.\n").outcome is Outcome.ENDED_WELL
 
 
+def test_a_disk_that_was_full_explains_the_container_that_was_not_made() -> None:
+    log = "slurmstepd: error: pyxis: {}\n"
+    said = (
+        "failed to import docker image",
+        "    Write failed because No space left on device",
+        "couldn't start",
+    )
+    assert told(STEPS + "".join(map(log.format, said))) == ("filesystem-full", 202)
+
+
 def test_a_program_that_stops_between_two_steps_did_not_say_that_it_has_done_its_work() -> None:
     """It was called ended well, killed or not."""
     assert why(STEPS).outcome is Outcome.UNKNOWN
@@ -144,6 +154,12 @@ def test_a_dump_of_memory_after_an_error_is_no_work() -> None:
             29,
             "h03",
         ),
+        (
+            "Beginning MPAS-landice Error Log File for task      10 of      16\nERROR: MPAS IO Error: Bad x",
+            10,
+            None,
+        ),
+        ("[mpiexec@i026.x] HYDT_y (tools/pbs_wait.c:67): tm_poll failed with TM error 17002", None, "i026.x"),
         ("Sender: LSF System <lsf@c073>\ncat: write error: Input/output error", None, "c073"),
         (
             " *** CPASSERT failed ***\nMPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",

@@ -74,7 +74,7 @@ _FORMS = (
     ),
     ("a", rf"slurmstepd-(?P<node>{HOST}): "),
     # PSM2: host.pid; PSM3: host:rankN.program. A container's host is named by digits too.
-    ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hf[ip]_|ipath_)"),
+    ("a", rf"(?P<node>{HOST})\.\d{{3,}}:? ?(?=PSM|hf[ip]_|ipath_|[A-Z][a-z]+ [a-z])"),
     ("0a", r"(?P<node>[A-Za-z0-9][\w.-]*):rank(?P<rank>\d+)(?:\.[\w.-]+)?: "),
     # Hosts: NCCL, Open MPI, hydra's proxies, PALS, pdsh, srun -l with hosts, Ray.
     ("a", rf"(?P<host>{HOST}):\d+:\d+ \[(?P<device>\d+)\] (?=\S*\s?NCCL|[\w./]+\.(?:cc|h|c|cpp):\d+ NCCL)"),
@@ -87,12 +87,13 @@ _FORMS = (
     ("[", rf"\[(?P<node>{HOST}):mpi_rank_(?P<rank>\d+)\](?=\[)"),
     ("a", r"Abort\(\d+\) on node (?P<rank>\d+)(?: \(rank \d+ in comm \S+\))?: "),
     ("a", rf"(?P<node>{NUMBERED_HOST}): +"),
+    ("0", r"(?P<node>\d{1,3}(?:\.\d{1,3}){3}): +"),
     ("a", rf"(?P<node>{NUMBERED_HOST}) (?=kernel: )"),
     ("0a", rf"(?:libfabric:\d+:)?\d+::\w+:\w+:\w+\(\):\d+<\w+> (?P<node>{NUMBERED_HOST}): "),
     ("a", rf"(?P<node>{NUMBERED_HOST}) (?P<rank>\d+): "),
     ("[", rf"\[(?P<node>{NUMBERED_HOST})\]:? ?"),
     ("a", rf"(?P<node>{NUMBERED_HOST})(?: \| |>)"),
-    ("(", r"\([\w:.<>]+(?: [\w:.<>]+)* pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
+    ("(", r"\([\w:.<>]+(?: [\w:.<>]+)*(?: rank=(?P<rank>\d+))? pid=\d+(?:, ip=(?P<ip>[\d.]+))?\) ?"),
     ("(", r"\((?:pid=\d+|raylet)(?:, ip=(?P<ip>[\d.]+))?\) ?"),
     ("[", r"\[[IWEF] [\w./-]+:\d+\] ?"),
     # Levels of loggers, and where in the program they stand.
@@ -102,6 +103,8 @@ _FORMS = (
         r"(?: *\| *| +- +| +(?=\[))",
     ),
     ("[", r"\[(?P<level>[Ww]arn(?:ing)?|WARN(?:ING)?|[Ee]rror|ERROR|INFO|[Ii]nfo|DEBUG|[Nn]otice)\]:? *"),
+    # vLLM: level, month and day, where it stands.
+    ("a", rf"(?P<level>[A-Z]{{4,8}}) (?P<month>\d\d)-(?P<day>\d\d) {_CLOCK} \[[\w./]+:\d+\] ?"),
     ("[", r"\[[\w.]+\.py:\d+:\w+\] "),
     ("[", r"\[[\w./-]+:\d+\] ?"),
 )

@@ -41,7 +41,8 @@ _SOFT = re.compile(
     r"|\(expected\)|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *ok\b"
 )
 _WARNS = re.compile(
-    r"(?i)^\W*(?:warning|warn|note|info|debug|notice)\b|\bwarning:|(?-i:(?<!NCCL )\bWARN(?:ING)?\b)|: note:"
+    r"(?i)^\W*(?:warning|warn(?!: Function: )|note|info|debug|notice)\b|\bwarning:|: note:"
+    r"|(?-i:(?<!NCCL )\bWARN(?:ING)?\b(?!: Function: ))"
 )
 
 

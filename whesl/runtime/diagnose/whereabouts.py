@@ -50,8 +50,9 @@ def located(cause: Finding, observed: Observed) -> Finding:
         node = node or _first(_ran(rank, f.text) for f in observed.findings)
     if node is not None and rank is None:
         rank = _only(f.rank for f in told if f.node == node)
-    if node is None:
-        node = _only(f.node for f in observed.findings if f.entry.name == _JOB_HOST)
+    of_the_file = [f for f in observed.findings if f.entry.name == _JOB_HOST and f.number == cause.number]
+    node = node or _only(f.node for f in of_the_file)
+    rank = _only(f.rank for f in of_the_file) if rank is None else rank
     return msgspec.structs.replace(cause, rank=rank, node=node)
 
 
