@@ -60,7 +60,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/mypy tests
 
-parser: $(VENV)/.dev ## generate the parser from grammar/ESL.g4 (needs java and npm)
+parser: $(VENV)/.dev ## write the automata of grammar/ESL.g4 (needs java and npm)
 	$(BIN)/python tools/regenerate_parser.py
 
 knowledge: $(VENV)/.dev ## prepare what is known of programs' messages for a quick start

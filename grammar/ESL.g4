@@ -1,8 +1,8 @@
 /*
  * ESL, the Exception Specification Language: the single source of its syntax.
  *
- * The parser in whesl/language/_generated is made from this file by tools/regenerate_parser.py; the reference is
- * docs/esl-reference.md, and a test compares the two. Origin: dissertation (2026), listing 4.1.
+ * The automata whesl/language/compiler/ESL.interp and ESLLexer.interp are made from this file by
+ * tools/regenerate_parser.py; the reference is docs/esl-reference.md, and a test compares the two. Origin: dissertation (2026), listing 4.1.
  *
  * What keeps it fast and free of ambiguity:
  *  - every choice but one (ELSE ESCALATE with an optional name) is made by the next token alone;
@@ -10,7 +10,7 @@
  *  - the arguments of a recovery step are one token: an object of balanced braces, read as JSON afterwards;
  *  - no character is an error to the lexer: INVALID takes what nothing else does.
  *
- * Room for later: a new statement is a new alternative of `declaration` or `handling`, a new way to detect one of `detection`.
+ * A new statement is a new rule in `declaration` or `handling`, a new way to detect one in `detection`.
  */
 grammar ESL;
 
@@ -20,21 +20,30 @@ line : statement ( NEWLINE+ | EOF ) ;
 
 statement : DECLARE declaration | EXCEPTION handling | INCLUDE STRING source? ;
 
-declaration
-    : ENTITY entity ( ',' entity )*                                                        # entities
-    | EXCEPTION_TYPE level ( ',' level )*                                                  # levels
-    | RESOURCE resource
-          '[' NEWLINE* offer NEWLINE* ( ',' NEWLINE* offer NEWLINE* )* ']'
-          ( HANDLER STRING )?                                                              # offers
-    | EXCEPTION exceptionName level JOB
-          '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']' clause*             # declared
-    | COUPLED JOB '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']'             # coupled
+declaration : entities | levels | offers | declared | coupled ;
+
+entities : ENTITY entity ( ',' entity )* ;
+
+levels : EXCEPTION_TYPE level ( ',' level )* ;
+
+offers
+    : RESOURCE resource
+          '[' NEWLINE* offer NEWLINE* ( ',' NEWLINE* offer NEWLINE* )* ']' ( HANDLER STRING )?
     ;
 
-handling
-    : DETECTION exceptionName detection                                                    # detected
-    | RECOVERY STEP exceptionName entity resource '.' operation
-          ( BEFORE FAILURE )? JSON_OBJECT?                                                 # recovered
+declared
+    : EXCEPTION exceptionName level JOB
+          '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']' clause*
+    ;
+
+coupled : COUPLED JOB '[' NEWLINE* job NEWLINE* ( ',' NEWLINE* job NEWLINE* )* ']' ;
+
+handling : detected | recovered ;
+
+detected : DETECTION exceptionName detection ;
+
+recovered
+    : RECOVERY STEP exceptionName entity resource '.' operation ( BEFORE FAILURE )? JSON_OBJECT?
     ;
 
 // What is named ------------------------------------------------------------------------------------
@@ -65,33 +74,36 @@ word
 
 // How often, and what then -------------------------------------------------------------------------
 
-clause
-    : LIMIT count ( WITHOUT PROGRESS )? within?                                            # limit
-    | BACKOFF seconds                                                                      # backoff
-    | ELSE ( FAIL | PAUSE | ESCALATE exceptionName? )                                      # otherwise
-    | RAISE STRING severity?                                                               # raise
-    ;
+clause : limit | backoff | otherwise | raised ;
+
+limit : LIMIT count ( WITHOUT PROGRESS )? within? ;
+backoff : BACKOFF seconds ;
+otherwise : ELSE ( FAIL | PAUSE | ESCALATE exceptionName? ) ;
+raised : RAISE STRING severity? ;
 
 // How it is seen -----------------------------------------------------------------------------------
 
 detection
-    : HANG pattern source timer                                                            # hang
-    | pattern source ( recurring | timer )?                                                # log
-    | MULTIPLE patterns source within?                                                     # multiple
-    | ANY patterns source recurring?                                                       # anyOf
-    | SILENCE timer                                                                        # silence
-    | PROGRESS MATCH? STRING source timer                                                  # progress
-    | EXIT ( ANY ( EXCEPT codes )? | codes | SIGNAL signal ( ',' signal )* )               # exit
-    | CAUSE causeClass ( ',' causeClass )* ( CONFIDENCE confidence )?                      # cause
-    | OUTPUT_FILES STRING ( MISSING | EMPTY | OLDER THAN STRING | NOT pattern )            # promised
-    | SUCCESS IF OUTPUT_FILES STRING ( NOT EMPTY | NEWER THAN STRING | pattern )?          # success
-    | NODE ( DOWN | DRAINED )                                                              # node
-    | ( DISK | INODES | QUOTA ) STRING ABOVE percent '%'                                   # disk
-    | EXCEPTION exceptionName count TIMES within?                                          # counted
-    | JOB EXCEPTION STRING severity?                                                       # jobException
-    | EXTERNAL                                                                             # external
-    | PREDICTED ( NODE STRING )? within? ( CONFIDENCE confidence )?                        # predicted
+    : hang | log | multiple | anyOf | silence | progress | exit | cause | promised | success | node | disk
+    | counted | jobException | external | predicted
     ;
+
+hang : HANG pattern source timer ;
+log : pattern source ( recurring | timer )? ;
+multiple : MULTIPLE patterns source within? ;
+anyOf : ANY patterns source recurring? ;
+silence : SILENCE timer ;
+progress : PROGRESS MATCH? STRING source timer ;
+exit : EXIT ( ANY ( EXCEPT codes )? | codes | SIGNAL signal ( ',' signal )* ) ;
+cause : CAUSE causeClass ( ',' causeClass )* ( CONFIDENCE confidence )? ;
+promised : OUTPUT_FILES STRING ( MISSING | EMPTY | OLDER THAN STRING | NOT pattern ) ;
+success : SUCCESS IF OUTPUT_FILES STRING ( NOT EMPTY | NEWER THAN STRING | pattern )? ;
+node : NODE ( DOWN | DRAINED ) ;
+disk : ( DISK | INODES | QUOTA ) STRING ABOVE percent '%' ;
+counted : EXCEPTION exceptionName count TIMES within? ;
+jobException : JOB EXCEPTION STRING severity? ;
+external : EXTERNAL ;
+predicted : PREDICTED ( NODE STRING )? within? ( CONFIDENCE confidence )? ;
 
 pattern : ( LOG | MATCH ) STRING ;
 

@@ -262,7 +262,7 @@ def modules(room: str) -> list[Path]:
 
 @cache
 def _all_modules() -> list[Path]:
-    return [path for path in sorted(PACKAGE.rglob("*.py")) if "_generated" not in path.parts]
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 def _room(path: Path) -> str | None:
@@ -402,7 +402,7 @@ def test_resource_managers_are_told_apart_by_their_own_room_alone() -> None:
     own = {"managers/resource", "managers/resource/embedded", "testing"}
     wrong = []
     for path in PACKAGE.rglob("*.py"):
-        if "_generated" in path.parts or _room(path) in own:
+        if _room(path) in own:
             continue
         wrong += [f"{path.relative_to(ROOT)}:{line}" for line in parsed(path).managers]
     assert not wrong
@@ -417,8 +417,6 @@ def test_nothing_unsafe_is_imported() -> None:
     pickles = {"pickle", "cloudpickle", "dill", "marshal", "shelve"}
     allowed = {PACKAGE / "runtime" / "functions" / "payload.py"}
     for path in PACKAGE.rglob("*.py"):
-        if "_generated" in path.parts:
-            continue
         assert not parsed(path).unsafe, path
         for node in parsed(path).imports:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
@@ -429,7 +427,7 @@ def test_modules_stay_readable() -> None:
     large = {
         str(path.relative_to(ROOT)): lines
         for path in [*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
-        if "_generated" not in path.parts and (lines := len(path.read_text().splitlines())) > 500
+        if (lines := len(path.read_text().splitlines())) > 500
     }
     assert not large
 
@@ -451,7 +449,7 @@ def test_folders_stay_readable() -> None:
 
 def test_no_file_imports_itself_by_a_circle() -> None:
     """By what it imports when it is loaded; what a function imports, or a type alone, makes no circle."""
-    graph = {_name(path): path for path in PACKAGE.rglob("*.py") if "_generated" not in path.parts}
+    graph = {_name(path): path for path in PACKAGE.rglob("*.py")}
     sorter = TopologicalSorter({name: _loaded(path, graph.keys()) for name, path in graph.items()})
     sorter.prepare()  # raises CycleError, which names the circle
 

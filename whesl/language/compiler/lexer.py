@@ -1,6 +1,6 @@
 """From text to tokens, one statement at a time, at a speed that the check of a large file needs.
 
-The words are those of the grammar: its generated automaton decides. What stands here is the walk over it. The
+The words are those of the grammar: its automaton decides. What stands here is the walk over it. The
 runtime's own walk consumes each character by several calls and finds the end of each token by a search of
 the automaton that it does not remember; the walk here remembers every step it has seen, dead ends too.
 """
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from antlr4 import InputStream, Token
+from antlr4.atn.LexerATNSimulator import LexerATNSimulator
 from antlr4.dfa.DFA import DFA
 from antlr4.dfa.DFAState import DFAState
-from antlr4.tree.Tree import TerminalNode
+from antlr4.PredictionContext import PredictionContextCache
 
-from whesl.language._generated.ESLLexer import ESLLexer
+from whesl.language.compiler.grammar import LEXER_ATN, TOKEN
 from whesl.language.compiler.source import Part, Source
 
 MAX_DEPTH = 100
@@ -43,33 +44,17 @@ _HINTS = {
 }
 
 
-# The runtime has no type information.
-class Lexeme(TerminalNode):  # type: ignore[misc]
-    """A token in the form that the parser's runtime reads; ``start`` and ``end`` are offsets.
+class Lexeme:
+    """A token in the form that the runtime's simulators read; ``start`` and ``end`` are offsets."""
 
-    It is its own leaf in the parse tree, which saves making one for every token.
-    """
-
-    __slots__ = ("channel", "column", "end", "line", "start", "stop", "text", "tokenIndex", "type")
+    __slots__ = ("end", "start", "text", "tokenIndex", "type")
 
     def __init__(self, kind: int, text: str, start: int, index: int) -> None:
         self.type = kind
         self.text = text
         self.start = start
         self.end = start + len(text)
-        self.stop = self.end - 1
         self.tokenIndex = index
-        self.channel = 0
-        self.line = self.column = 0  # the source tells them from the offset
-
-    @property
-    def symbol(self) -> Lexeme:
-        """The token of this leaf."""
-        return self
-
-    def getText(self) -> str:  # noqa: N802 - the runtime's name
-        """Return the token's text."""
-        return self.text
 
 
 class Problem(NamedTuple):
@@ -88,39 +73,29 @@ class Invalid(Lexeme):
     __slots__ = ("problem",)
 
     def __init__(self, text: str, start: int, index: int, problem: Problem) -> None:
-        super().__init__(ESLLexer.INVALID, text, start, index)
+        super().__init__(TOKEN.INVALID, text, start, index)
         self.problem = problem
 
 
 class LexemeStream:
-    """The tokens of one statement, as the parser's runtime wants to read them."""
+    """The tokens of one statement, as the runtime's simulator of the parser reads them ahead."""
 
-    def __init__(self, lexemes: list[Lexeme]) -> None:
+    def __init__(self, lexemes: Sequence[Lexeme], index: int) -> None:
         self.lexemes = lexemes
-        self.index = 0
-        self.tokenSource = None
+        self.index = index
 
     # The names below are the runtime's.
-    def LT(self, k: int) -> Lexeme | None:  # noqa: N802
-        """Return the token ``k`` ahead (1: the next) or behind (-1: the last)."""
-        if k == 1:
-            return self.lexemes[self.index]
-        if k < 0:
-            return self.lexemes[self.index + k] if self.index + k >= 0 else None
-        last = len(self.lexemes) - 1
-        return self.lexemes[min(self.index + k - 1, last)]
+    def LT(self, k: int) -> Lexeme:  # noqa: N802
+        """Return the token ``k`` ahead (1: the next); behind the end, the end."""
+        return self.lexemes[min(self.index + k - 1, len(self.lexemes) - 1)]
 
     def LA(self, k: int) -> int:  # noqa: N802
         """Return the type of the token ``k`` ahead."""
-        try:
-            return self.lexemes[self.index + k - 1].type
-        except IndexError:
-            return int(Token.EOF)
+        return self.LT(k).type
 
     def consume(self) -> None:
         """Go to the next token; the end stays."""
-        if self.index < len(self.lexemes) - 1:
-            self.index += 1
+        self.index = min(self.index + 1, len(self.lexemes) - 1)
 
     def seek(self, index: int) -> None:
         """Go to a token."""
@@ -137,22 +112,15 @@ class LexemeStream:
         """Return a token by its index."""
         return self.lexemes[index]
 
-    @property
-    def size(self) -> int:
-        """How many tokens there are, with the end."""
-        return len(self.lexemes)
-
 
 class Automaton:
-    """The generated lexer's automaton, with every step remembered."""
+    """The lexer's automaton, with every step remembered."""
 
     def __init__(self) -> None:
         self._empty = InputStream("")
-        lexer = ESLLexer(self._empty)
-        self._simulator = lexer._interp
-        atn = lexer.atn
-        self._simulator.decisionToDFA = [DFA(atn.decisionToState[0], 0)]
-        closure = self._simulator.computeStartState(self._empty, atn.modeToStartState[0])
+        tables = [DFA(LEXER_ATN.decisionToState[0], 0)]
+        self._simulator = LexerATNSimulator(None, LEXER_ATN, tables, PredictionContextCache())
+        closure = self._simulator.computeStartState(self._empty, LEXER_ATN.modeToStartState[0])
         self._states: list[DFAState] = []
         self._numbers: dict[int, int] = {}
         self.moves: list[dict[str, int]] = []
@@ -246,18 +214,18 @@ def _tokens(text: str, plain: str, start: int, end: int) -> list[Lexeme]:
         problem = _unbalanced(text, at, end) if plain[at] == "{" else None
         if problem is None:
             kind, stop = longest(plain, at, end)
-        if kind == ESLLexer.PAIR and all(lexeme.type != ESLLexer.CAUSE for lexeme in found):
+        if kind == TOKEN.PAIR and all(lexeme.type != TOKEN.CAUSE for lexeme in found):
             # Only a class of causes is written so; a job's name with a slash is told to be put in quotes.
             kind, stop = longest(plain, at, plain.index("/", at))
         if kind == _SKIP:
             at = stop
             continue
-        if kind in (0, ESLLexer.INVALID):
+        if kind in (0, TOKEN.INVALID):
             problem, stop = (problem, end) if problem is not None else _invalid(text, at, end)
             found.append(Invalid(text[at:stop], at, len(found), problem))
         else:
             found.append(Lexeme(kind, text[at:stop], at, len(found)))
-        if kind != ESLLexer.NEWLINE:
+        if kind != TOKEN.NEWLINE:
             last = stop
         at = stop
     found.append(Lexeme(int(Token.EOF), "", last, len(found)))

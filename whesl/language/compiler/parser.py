@@ -7,17 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
 
 from antlr4 import Token
-from antlr4.atn.PredictionMode import PredictionMode
-from antlr4.error.Errors import ParseCancellationException
-from antlr4.error.ErrorStrategy import BailErrorStrategy
 
-from whesl.language._generated.ESLParser import ESLParser
-from whesl.language.compiler.lexer import UNUSUAL, Invalid, Lexeme, LexemeStream, Problem, statements
+from whesl.language.compiler.grammar import TOKEN
+from whesl.language.compiler.lexer import UNUSUAL, Invalid, Lexeme, Problem, statements
+from whesl.language.compiler.parse_tree import MismatchError, line
 from whesl.language.compiler.source import Part, Source
-from whesl.language.compiler.statement_builder import StatementVisitor
+from whesl.language.compiler.statement_builder import StatementBuilder
 from whesl.language.compiler.statement_repair import (
     BEGINNINGS,
     Repair,
@@ -37,11 +34,11 @@ OPERATIONS = frozenset(operation.value for operation in Operation)
 LEVELS = frozenset(level.value for level in Level)
 ENTITIES = frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"})
 _DECLARED: dict[int, type[Enum]] = {
-    ESLParser.ENTITY: Entity,
-    ESLParser.EXCEPTION_TYPE: Level,
-    ESLParser.RESOURCE: ResourceKind,
+    TOKEN.ENTITY: Entity,
+    TOKEN.EXCEPTION_TYPE: Level,
+    TOKEN.RESOURCE: ResourceKind,
 }
-_HANDLED = (ESLParser.DETECTION, ESLParser.RECOVERY)
+_HANDLED = (TOKEN.DETECTION, TOKEN.RECOVERY)
 # The first two words of all statements.
 _HEADS = (
     "DECLARE",
@@ -101,16 +98,14 @@ class Parsed:
         """
         names = set(_NAME.findall(text))
         head = [word.type for word in words[:3]]
-        self.incomplete = self.incomplete or head[0] == ESLParser.INCLUDE
-        declaring = (
-            head[0] == ESLParser.DECLARE and head[1:2] and head[1] in (ESLParser.EXCEPTION, *_DECLARED)
-        )
-        handling = head[0] == ESLParser.EXCEPTION and head[1:2] and head[1] in _HANDLED
+        self.incomplete = self.incomplete or head[0] == TOKEN.INCLUDE
+        declaring = head[0] == TOKEN.DECLARE and head[1:2] and head[1] in (TOKEN.EXCEPTION, *_DECLARED)
+        handling = head[0] == TOKEN.EXCEPTION and head[1:2] and head[1] in _HANDLED
         if not declaring:
             self.broken_handling |= names
-        if ESLParser.DETECTION in head:
+        if TOKEN.DETECTION in head:
             self.detections.append(_name(words, 2))
-        elif ESLParser.RECOVERY in head:
+        elif TOKEN.RECOVERY in head:
             self.recoveries.append(_name(words, 3))
         if handling:
             return
@@ -118,7 +113,7 @@ class Parsed:
         kind = next((_DECLARED[each] for each in head if each in _DECLARED), None)
         if kind is not None:
             self.unsure.add(kind)
-        elif ESLParser.EXCEPTION in head[1:] and _name(words, 2) in ("", *LEVELS):
+        elif TOKEN.EXCEPTION in head[1:] and _name(words, 2) in ("", *LEVELS):
             self.unnamed += 1
 
 
@@ -126,31 +121,6 @@ def _name(words: list[Lexeme], number: int) -> str:
     """Return the word at a place, or an empty string if none stands there."""
     text = words[number].text if number < len(words) else ""
     return text if _NAME.fullmatch(text) else ""
-
-
-# The runtime has no type information.
-class _GiveUp(BailErrorStrategy):  # type: ignore[misc]
-    """Leaves the statement at its first error; the words for it are made afterwards."""
-
-    def reportError(self, recognizer: Any, e: Any) -> None:  # noqa: N802 - the runtime's name
-        """Say nothing."""
-
-
-class _Parser(ESLParser):  # type: ignore[misc]
-    """The generated parser, with the two methods that every token goes through cut to what is used here."""
-
-    def match(self, ttype: int) -> Any:
-        """Take a token of a kind."""
-        if self._input.LA(1) == ttype:
-            return self.consume()
-        return self._errHandler.recoverInline(self)
-
-    def consume(self) -> Any:
-        """Take the next token into the tree."""
-        lexeme = self._input.LT(1)
-        self._input.consume()
-        self._ctx.addChild(lexeme)
-        return lexeme
 
 
 def parse(source: Source, part: Part | None = None) -> Parsed:
@@ -176,31 +146,23 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.parsed = Parsed()
         self._source = source
-        self._visitor = StatementVisitor(source)
-        self._parser = _Parser(None)
-        self._parser.removeErrorListeners()
-        self._parser._errHandler = _GiveUp()
-        # The grammar has no choice that needs more; a test holds it to that.
-        self._parser._interp.predictionMode = PredictionMode.SLL
+        self._builder = StatementBuilder(source)
         self._repairs = 0
 
     def read(self, lexemes: list[Lexeme]) -> None:
         """Take in the lines up to the next that begins a statement for certain."""
-        stream = LexemeStream(lexemes)
-        self._parser.setTokenStream(stream)
         above: list[Lexeme] = []  # the statement before, if it was understood
-        while _skip_empty_lines(stream):
-            first = stream.index
+        first = _skipped(lexemes, 0)
+        while lexemes[first].type != Token.EOF:
             try:
-                tree = self._parser.line()
-            except ParseCancellationException as cancelled:
-                # The runtime wraps the error that it gave up at.
-                stream.seek(self._broken(lexemes, first, cancelled.args[0].offendingToken, above))
-                self._parser.setTokenStream(stream)
+                tree, end = line(lexemes, first)
+            except MismatchError as mismatch:
+                end = self._broken(lexemes, first, mismatch.index, above)
                 above = []
             else:
-                above = _trimmed(lexemes[first : stream.index])
-                self._take(self._visitor.visitLine(tree), above)
+                above = _trimmed(lexemes[first:end])
+                self._take(self._builder.statement(tree), above)
+            first = _skipped(lexemes, end)
 
     def _take(self, statement: Statement, words: list[Lexeme]) -> None:
         """Keep a statement; one with words of others in its places may have them in the wrong order."""
@@ -214,10 +176,9 @@ class _Reader:
     def _statement(self, words: list[Lexeme]) -> Statement | None:
         """Return what words say together; findings about them are left to the words as they stand."""
         end = Lexeme(int(Token.EOF), "", words[-1].end, len(words))
-        self._parser.setTokenStream(LexemeStream([*words, end]))
         try:
-            return self._visitor.visitLine(self._parser.line())
-        except ParseCancellationException:
+            return self._builder.statement(line([*words, end])[0])
+        except MismatchError:
             return None
 
     def _mended(self, change: Callable[[], Repair | None]) -> Repair | None:
@@ -227,9 +188,16 @@ class _Reader:
         self._repairs += 1
         return change()
 
-    def _broken(self, lexemes: list[Lexeme], first: int, offending: Lexeme, above: list[Lexeme]) -> int:
-        """Say what is wrong with a statement; return the token that the next one begins with."""
-        at = max(offending.tokenIndex, first)
+    def _broken(self, lexemes: list[Lexeme], first: int, at: int, above: list[Lexeme]) -> int:
+        """Say what is wrong with a statement; return the token that the next one begins with.
+
+        Args:
+            lexemes: all tokens.
+            first: the number of the statement's first one.
+            at: the number of the one that cannot stand there.
+            above: the statement before, if it was understood.
+        """
+        offending = lexemes[at]
         end = _statement_end(lexemes, first, at)
         words = lexemes[first:end]
         # What is wrong is the word that is no entity, type or the like, not the one behind it.
@@ -243,7 +211,7 @@ class _Reader:
             if joined is not None:
                 self.parsed.statements[-1] = joined
             return end
-        if at > first and lexemes[at + 1 : at + 2] and lexemes[at + 1].type == ESLParser.NEWLINE:
+        if at > first and lexemes[at + 1 : at + 2] and lexemes[at + 1].type == TOKEN.NEWLINE:
             # The end of the line stands one word too late.
             further = _statement_end(lexemes, at + 2, at + 2)
             if accepts(lexemes[first:at]) and accepts([lexemes[at], *lexemes[at + 2 : further]]):
@@ -255,7 +223,7 @@ class _Reader:
             _explain(self._source, lexemes, first, offending, None)
             self._keep(lexemes[first:at])
             return at
-        if offending.type == ESLParser.NEWLINE and lexemes[first].type in BEGINNINGS:
+        if offending.type == TOKEN.NEWLINE and lexemes[first].type in BEGINNINGS:
             following = _skipped(lexemes, end)
             further = _statement_end(lexemes, following, following)
             if accepts([*words, *lexemes[following:further]]):
@@ -301,20 +269,13 @@ def _begins(word: Lexeme) -> bool:
 def _begins_for_certain(lexemes: list[Lexeme], at: int) -> bool:
     """Whether the word at a place and the next one begin a statement."""
     first, second = lexemes[at].type, lexemes[at + 1].type if at + 1 < len(lexemes) else Token.EOF
-    if first == ESLParser.DECLARE:
-        return second in (ESLParser.EXCEPTION, *_DECLARED)
-    return second in _HANDLED if first == ESLParser.EXCEPTION else first == ESLParser.INCLUDE
-
-
-def _skip_empty_lines(stream: LexemeStream) -> bool:
-    """Go to the next line with a token on it; False at the end."""
-    while stream.LA(1) == ESLParser.NEWLINE:
-        stream.consume()
-    return stream.LA(1) != int(Token.EOF)
+    if first == TOKEN.DECLARE:
+        return second in (TOKEN.EXCEPTION, *_DECLARED)
+    return second in _HANDLED if first == TOKEN.EXCEPTION else first == TOKEN.INCLUDE
 
 
 def _skipped(lexemes: list[Lexeme], index: int) -> int:
-    while lexemes[index].type == ESLParser.NEWLINE:
+    while lexemes[index].type == TOKEN.NEWLINE:
         index += 1
     return index
 
@@ -322,7 +283,7 @@ def _skipped(lexemes: list[Lexeme], index: int) -> int:
 def _trimmed(words: list[Lexeme]) -> list[Lexeme]:
     """Return words without the ends of lines behind them."""
     end = len(words)
-    while end and words[end - 1].type in (ESLParser.NEWLINE, Token.EOF):
+    while end and words[end - 1].type in (TOKEN.NEWLINE, Token.EOF):
         end -= 1
     return words[:end]
 
@@ -332,8 +293,8 @@ def _statement_end(lexemes: list[Lexeme], first: int, at: int) -> int:
     depth = 0
     for index in range(first, len(lexemes) - 1):
         kind = lexemes[index].type
-        depth = max(0, depth + (kind == ESLParser.OPEN) - (kind == ESLParser.CLOSE))
-        if kind == ESLParser.NEWLINE and index >= at and not depth:
+        depth = max(0, depth + (kind == TOKEN.OPEN) - (kind == TOKEN.CLOSE))
+        if kind == TOKEN.NEWLINE and index >= at and not depth:
             return index
     return len(lexemes) - 1
 
@@ -359,12 +320,12 @@ def _explain(
     at = offending.tokenIndex
     written, wanted = lexemes[first:at], expected([lexeme.type for lexeme in lexemes[first:at]])
     before = written[-1] if written else None
-    if offending.type in (ESLParser.NEWLINE, Token.EOF):
+    if offending.type in (TOKEN.NEWLINE, Token.EOF):
         _explain_end(source, written, offending, wanted, change)
         return
     code, start, end = "ESL010" if written else "ESL011", offending.start, offending.end
     hint = habit(source.text, start)
-    if before is not None and before.type == ESLParser.NUMBER:
+    if before is not None and before.type == TOKEN.NUMBER:
         value, stop = seconds(source.text, before)
         if stop > before.end:
             start, end = before.start, stop
@@ -408,8 +369,8 @@ def _explain_end(
     change: Repair | None,
 ) -> None:
     """Record that a statement ends too early."""
-    opened = [lexeme for lexeme in written if lexeme.type == ESLParser.OPEN]
-    closed = [lexeme for lexeme in written if lexeme.type == ESLParser.CLOSE]
+    opened = [lexeme for lexeme in written if lexeme.type == TOKEN.OPEN]
+    closed = [lexeme for lexeme in written if lexeme.type == TOKEN.CLOSE]
     if len(opened) > len(closed):
         bracket = opened[-1]
         source.findings.add(
@@ -433,12 +394,12 @@ def _explain_end(
 
 def _hint(offending: Lexeme, wanted: tuple[str, ...]) -> str:
     """Return what a common slip calls for."""
-    if offending.type == ESLParser.STRING and "','" in wanted:
+    if offending.type == TOKEN.STRING and "','" in wanted:
         return "put a comma between two entries"
-    if offending.type == ESLParser.IDENTIFIER and any("in double quotes" in word for word in wanted):
+    if offending.type == TOKEN.IDENTIFIER and any("in double quotes" in word for word in wanted):
         return f'put the text in double quotes: "{offending.text[:_MAX_SHOWN]}"'
-    if offending.type in (ESLParser.DECLARE, ESLParser.EXCEPTION):
+    if offending.type in (TOKEN.DECLARE, TOKEN.EXCEPTION):
         return "each statement begins on a line of its own"
-    if offending.type == ESLParser.COMMA:
+    if offending.type == TOKEN.COMMA:
         return "no comma stands here"
     return ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from whesl.language._generated.ESLParser import ESLParser
+from whesl.language.compiler.grammar import TOKEN
 from whesl.language.compiler.lexer import Invalid, Lexeme
 from whesl.language.compiler.syntax_expectations import KEYWORD, automaton, keyword
 from whesl.language.wording import one_of
@@ -19,17 +19,17 @@ _MAX_PARTS = 24  # that are brought into order
 _MAX_STEPS = 4000
 _MAX_SHOWN = 100
 _BEFORE = 3  # words before the one that cannot stand there, in which the mistake may be
-BEGINNINGS = (ESLParser.DECLARE, ESLParser.EXCEPTION, ESLParser.INCLUDE)
+BEGINNINGS = (TOKEN.DECLARE, TOKEN.EXCEPTION, TOKEN.INCLUDE)
 _QUOTES = "\"'\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
-_TIGHT_BEFORE = frozenset({ESLParser.COMMA, ESLParser.CLOSE, ESLParser.DOT, ESLParser.PERCENT})
-_TIGHT_AFTER = frozenset({ESLParser.OPEN, ESLParser.DOT})
+_TIGHT_BEFORE = frozenset({TOKEN.COMMA, TOKEN.CLOSE, TOKEN.DOT, TOKEN.PERCENT})
+_TIGHT_AFTER = frozenset({TOKEN.OPEN, TOKEN.DOT})
 # What may have been left out and can be named: punctuation and the words that only join others.
 _JOINING = (
-    *(ESLParser.COMMA, ESLParser.OPEN, ESLParser.CLOSE, ESLParser.DOT, ESLParser.PERCENT),
-    *(ESLParser.DECLARE, ESLParser.EXCEPTION, ESLParser.ENTITY, ESLParser.EXCEPTION_TYPE),
-    *(ESLParser.RESOURCE, ESLParser.DETECTION, ESLParser.RECOVERY, ESLParser.STEP, ESLParser.JOB),
-    *(ESLParser.HANDLER, ESLParser.CODE, ESLParser.SIGNAL, ESLParser.ABOVE, ESLParser.TIMES),
-    *(ESLParser.LOG, ESLParser.TIMEOUT, ESLParser.WITHIN, ESLParser.EXIT, ESLParser.NODE),
+    *(TOKEN.COMMA, TOKEN.OPEN, TOKEN.CLOSE, TOKEN.DOT, TOKEN.PERCENT),
+    *(TOKEN.DECLARE, TOKEN.EXCEPTION, TOKEN.ENTITY, TOKEN.EXCEPTION_TYPE),
+    *(TOKEN.RESOURCE, TOKEN.DETECTION, TOKEN.RECOVERY, TOKEN.STEP, TOKEN.JOB),
+    *(TOKEN.HANDLER, TOKEN.CODE, TOKEN.SIGNAL, TOKEN.ABOVE, TOKEN.TIMES),
+    *(TOKEN.LOG, TOKEN.TIMEOUT, TOKEN.WITHIN, TOKEN.EXIT, TOKEN.NODE),
 )
 
 
@@ -110,13 +110,13 @@ def _after(words: Iterable[Lexeme], state: int | None = None) -> int:
 
 def _quoted(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
     """Put words into quotes: a path, a pattern, a name with unusual characters."""
-    if at >= len(words) or words[at].type == ESLParser.STRING:
+    if at >= len(words) or words[at].type == TOKEN.STRING:
         return None
     first = at
     while first > 0 and words[first - 1].end == words[first].start and _plain(words[first - 1]):
         first -= 1
     for start in dict.fromkeys((at, first)):
-        state = automaton().step(_after(words[:start]), ESLParser.STRING)
+        state = automaton().step(_after(words[:start]), TOKEN.STRING)
         if state == automaton().DEAD:
             continue
         for end in range(max(start, at) + 1, len(words) + 1):
@@ -129,18 +129,18 @@ def _quoted(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
 
 def _plain(word: Lexeme) -> bool:
     """Whether a word may be a part of a text that somebody forgot to put into quotes."""
-    return word.type not in (ESLParser.NEWLINE, ESLParser.STRING, ESLParser.JSON_OBJECT, *_BRACKETS) and not (
+    return word.type not in (TOKEN.NEWLINE, TOKEN.STRING, TOKEN.JSON_OBJECT, *_BRACKETS) and not (
         isinstance(word, Invalid) and word.problem.code != "ESL004"
     )
 
 
-_BRACKETS = (ESLParser.COMMA, ESLParser.OPEN, ESLParser.CLOSE)
+_BRACKETS = (TOKEN.COMMA, TOKEN.OPEN, TOKEN.CLOSE)
 
 
 def _in_quotes(text: str, words: Sequence[Lexeme], start: int, end: int) -> Repair:
     said = text[words[start].start : words[end - 1].end].strip(_QUOTES).strip()
     quoted = '"' + said.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    word = Lexeme(ESLParser.STRING, quoted, words[start].start, 0)
+    word = Lexeme(TOKEN.STRING, quoted, words[start].start, 0)
     word.end = words[end - 1].end
     curly = words[start].text[0] in _QUOTES[2:]
     hint = "use straight quotes" if curly else "put the text in double quotes"
@@ -167,7 +167,7 @@ def _inserted(words: Sequence[Lexeme], at: int) -> Repair | None:
             if written == "%" and float(words[place - 1].text) < 1:
                 # Somebody thinks of a share.
                 percent = f"{float(words[place - 1].text) * 100:.10g}"
-                found[place - 1] = Lexeme(ESLParser.NUMBER, percent, words[place - 1].start, 0)
+                found[place - 1] = Lexeme(TOKEN.NUMBER, percent, words[place - 1].start, 0)
                 found[place - 1].end = words[place - 1].end
             here = words[min(place, len(words) - 1)]
             comma = "put a comma between two entries: " if written == "," else "write: "
@@ -183,16 +183,16 @@ def _inserted(words: Sequence[Lexeme], at: int) -> Repair | None:
 
 def _bracketed(words: Sequence[Lexeme], at: int) -> Repair | None:
     """Put words into brackets: of a list."""
-    state = automaton().step(_after(words[:at]), ESLParser.OPEN, KEYWORD)
+    state = automaton().step(_after(words[:at]), TOKEN.OPEN, KEYWORD)
     for end in range(at + 1, len(words) + 1):
         if state == automaton().DEAD:
             return None
         state = automaton().step(state, words[end - 1].type, words[end - 1].text)
-        closed = automaton().step(state, ESLParser.CLOSE, KEYWORD)
+        closed = automaton().step(state, TOKEN.CLOSE, KEYWORD)
         if closed != automaton().DEAD and accepts(words[end:], closed):
             opening, closing = (
-                Lexeme(ESLParser.OPEN, "[", words[at].start, 0),
-                Lexeme(ESLParser.CLOSE, "]", 0, 0),
+                Lexeme(TOKEN.OPEN, "[", words[at].start, 0),
+                Lexeme(TOKEN.CLOSE, "]", 0, 0),
             )
             opening.end = opening.start
             closing.start = closing.end = words[end - 1].end
@@ -207,7 +207,7 @@ def _left_out(words: Sequence[Lexeme], at: int) -> Repair | None:
         place
         for place in range(min(at, len(words) - 1), max(1, at - _BEFORE) - 1, -1)
         if accepts([*words[:place], *words[place + 1 :]])
-        and (at < len(words) or words[place].type == ESLParser.COMMA)
+        and (at < len(words) or words[place].type == TOKEN.COMMA)
     ]
     if not places:
         return None
@@ -225,12 +225,12 @@ def _parts(words: Sequence[Lexeme]) -> list[list[Lexeme]]:
     parts: list[list[Lexeme]] = []
     depth, joined = 0, False
     for word in words:
-        joining = word.type in (ESLParser.COMMA, ESLParser.DASH)
+        joining = word.type in (TOKEN.COMMA, TOKEN.DASH)
         if parts and (depth or joined or joining):
             parts[-1].append(word)
         else:
             parts.append([word])
-        depth += (word.type == ESLParser.OPEN) - (word.type == ESLParser.CLOSE and depth > 0)
+        depth += (word.type == TOKEN.OPEN) - (word.type == TOKEN.CLOSE and depth > 0)
         joined = joining
     return parts
 
@@ -272,12 +272,12 @@ def _shown(words: Sequence[Lexeme], place: int | None = None) -> str:
     """Return words as a line; of a long one what stands around the word at ``place``."""
     line, at = "", 0
     for number, (before, word) in enumerate(zip([None, *words], words, strict=False)):
-        if word.type == ESLParser.NEWLINE:
+        if word.type == TOKEN.NEWLINE:
             continue
         tight = before is None or before.type in _TIGHT_AFTER or word.type in _TIGHT_BEFORE
         if before is not None and before.start < before.end == word.start < word.end:
             tight = True  # as it was written
-        elif before is not None and word.type == ESLParser.OPEN:
+        elif before is not None and word.type == TOKEN.OPEN:
             tight = False
         at = len(line) if number == place else at
         line += ("" if tight else " ") + " ".join(word.text.split())

@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from whesl.language._generated.ESLParser import ESLParser
+from whesl.language.compiler.grammar import TOKEN
 from whesl.language.compiler.lexer import Lexeme
 from whesl.language.detections.kinds import KINDS
 
-_P = ESLParser
 _DECLARED = {
-    _P.ENTITY: "DECLARE ENTITY entity, ...",
-    _P.EXCEPTION_TYPE: "DECLARE EXCEPTION_TYPE type, ...",
-    _P.RESOURCE: 'DECLARE RESOURCE resource[operation [HANDLER "name"], ...]',
-    _P.COUPLED: "DECLARE COUPLED JOB [job, job, ...]",
-    _P.EXCEPTION: "DECLARE EXCEPTION name type JOB [job, ...] [LIMIT n [WITHIN s]] [BACKOFF s] [ELSE action]",
+    TOKEN.ENTITY: "DECLARE ENTITY entity, ...",
+    TOKEN.EXCEPTION_TYPE: "DECLARE EXCEPTION_TYPE type, ...",
+    TOKEN.RESOURCE: 'DECLARE RESOURCE resource[operation [HANDLER "name"], ...]',
+    TOKEN.COUPLED: "DECLARE COUPLED JOB [job, job, ...]",
+    TOKEN.EXCEPTION: (
+        "DECLARE EXCEPTION name type JOB [job, ...] [LIMIT n [WITHIN s]] [BACKOFF s] [ELSE action]"
+    ),
 }
 _DETECTED = {
-    getattr(_P, word): form for kind in KINDS for form in kind.written for word in form.split()[0].split("|")
+    getattr(TOKEN, word): form
+    for kind in KINDS
+    for form in kind.written
+    for word in form.split()[0].split("|")
 }
 _RECOVERED = (
     'EXCEPTION RECOVERY STEP exception entity resource.operation [BEFORE FAILURE] [{"argument": value, ...}]'
@@ -50,11 +54,11 @@ _LONGEST = 12  # digits of a number that is converted
 def form(words: Sequence[Lexeme]) -> str:
     """Return how the statement that some words begin is written, or an empty string."""
     kinds = [word.type for word in words[:4]]
-    if kinds[:1] == [_P.DECLARE] and len(kinds) > 1 and kinds[1] in _DECLARED:
+    if kinds[:1] == [TOKEN.DECLARE] and len(kinds) > 1 and kinds[1] in _DECLARED:
         return f"the form is: {_DECLARED[kinds[1]]}"
-    if kinds[:2] == [_P.EXCEPTION, _P.RECOVERY]:
+    if kinds[:2] == [TOKEN.EXCEPTION, TOKEN.RECOVERY]:
         return f"the form is: {_RECOVERED}"
-    if kinds[:2] == [_P.EXCEPTION, _P.DETECTION] and len(kinds) > 3 and kinds[3] in _DETECTED:
+    if kinds[:2] == [TOKEN.EXCEPTION, TOKEN.DETECTION] and len(kinds) > 3 and kinds[3] in _DETECTED:
         return f"the form is: {_DETECTED[kinds[3]]}"
     return ""
 

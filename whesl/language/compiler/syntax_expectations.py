@@ -15,53 +15,52 @@ from antlr4 import Token
 from antlr4.atn.ATNState import RuleStopState
 from antlr4.atn.Transition import RuleTransition
 
-from whesl.language._generated.ESLParser import ESLParser
+from whesl.language.compiler.grammar import LITERALS, PARSER_ATN, RULE, TOKEN
 from whesl.language.spec import Entity, Level, Operation, ResourceKind
 
 MAX_TOKENS = 400  # a statement that is longer gets no list of what was expected
 
-_R = ESLParser
 # By rule, what a name or a value in it is. The innermost rule of the table counts.
 _BY_RULE: dict[int, tuple[str, ...]] = {
-    _R.RULE_entity: tuple(entity.value for entity in Entity),
-    _R.RULE_level: tuple(level.value for level in Level),
-    _R.RULE_resource: tuple(resource.value for resource in ResourceKind),
-    _R.RULE_operation: tuple(operation.value for operation in Operation),
-    _R.RULE_exceptionName: ("the name of an exception",),
-    _R.RULE_job: ("the name of a job",),
-    _R.RULE_signal: ("a signal (name or number)",),
-    _R.RULE_count: ("a number",),
-    _R.RULE_seconds: ("a number of seconds",),
-    _R.RULE_percent: ("a number",),
-    _R.RULE_confidence: ("a probability from 0 to 1",),
+    RULE.entity: tuple(entity.value for entity in Entity),
+    RULE.level: tuple(level.value for level in Level),
+    RULE.resource: tuple(resource.value for resource in ResourceKind),
+    RULE.operation: tuple(operation.value for operation in Operation),
+    RULE.exceptionName: ("the name of an exception",),
+    RULE.job: ("the name of a job",),
+    RULE.signal: ("a signal (name or number)",),
+    RULE.count: ("a number",),
+    RULE.seconds: ("a number of seconds",),
+    RULE.percent: ("a number",),
+    RULE.confidence: ("a probability from 0 to 1",),
 }
 _BY_TOKEN = {
-    _R.NUMBER: "a number",
-    _R.JSON_OBJECT: "arguments in { }",
+    TOKEN.NUMBER: "a number",
+    TOKEN.JSON_OBJECT: "arguments in { }",
     int(Token.EOF): "the end of the line",
-    _R.NEWLINE: "the end of the line",
+    TOKEN.NEWLINE: "the end of the line",
 }
 _TEXTS = {
-    _R.RULE_source: "the path of a file in double quotes",
-    _R.RULE_detection: "a text in double quotes",  # also a node's name of PREDICTED
-    _R.RULE_clause: "the type of an exception in double quotes",
-    _R.RULE_offer: "the name of a handler in double quotes",
-    _R.RULE_declaration: "the name of a handler in double quotes",
-    _R.RULE_handling: "a text in double quotes",
-    _R.RULE_statement: "a library or the path of a file in double quotes",  # INCLUDE
+    RULE.source: "the path of a file in double quotes",
+    RULE.detection: "a text in double quotes",  # also a node's name of PREDICTED
+    RULE.clause: "the type of an exception in double quotes",
+    RULE.offer: "the name of a handler in double quotes",
+    RULE.declaration: "the name of a handler in double quotes",
+    RULE.handling: "a text in double quotes",
+    RULE.statement: "a library or the path of a file in double quotes",  # INCLUDE
 }
 
-_KINDS = (*range(Token.MIN_USER_TOKEN_TYPE, len(_R.symbolicNames)), int(Token.EOF))
+_KINDS = (*range(Token.MIN_USER_TOKEN_TYPE, len(LITERALS)), int(Token.EOF))
 
 # A configuration: a state, and the states and rules that follow when its rules end, innermost first.
 Stack = tuple[tuple[Any, int], ...]
 Configurations = tuple[tuple[Any, Stack], ...]
 # Rules whose word is one of a few, whatever the grammar lets pass.
 _NAMED = {
-    _R.RULE_entity: frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"}),
-    _R.RULE_level: frozenset(level.value for level in Level),
-    _R.RULE_resource: frozenset(resource.value for resource in ResourceKind),
-    _R.RULE_operation: frozenset(operation.value for operation in Operation),
+    RULE.entity: frozenset({*(entity.value for entity in Entity), "DEPENDEND_JOB"}),
+    RULE.level: frozenset(level.value for level in Level),
+    RULE.resource: frozenset(resource.value for resource in ResourceKind),
+    RULE.operation: frozenset(operation.value for operation in Operation),
 }
 KEYWORD = "(keyword)"
 _KNOWN = frozenset().union(*_NAMED.values())
@@ -79,8 +78,8 @@ class Automaton:
         self._numbers: dict[Configurations, int] = {}
         self._configurations: list[Configurations] = []
         self._moves: dict[tuple[int, int, str], int] = {}
-        start = _R.atn.ruleToStartState[_R.RULE_line]
-        self.start = self._number(_closure([(start, ((None, _R.RULE_line),))]))
+        start = PARSER_ATN.ruleToStartState[RULE.line]
+        self.start = self._number(_closure([(start, ((None, RULE.line),))]))
 
     def _number(self, configurations: Configurations) -> int:
         if not configurations:
@@ -133,7 +132,7 @@ class Automaton:
 
 def _is_known(said: str, stack: Stack) -> bool:
     if said == KEYWORD:
-        return stack[0][1] not in (_R.RULE_word, _R.RULE_job)
+        return stack[0][1] not in (RULE.word, RULE.job)
     return all(said in _NAMED[rule] for _, rule in stack if rule in _NAMED)
 
 
@@ -190,12 +189,12 @@ def _closure(configurations: list[tuple[Any, Stack]]) -> Configurations:
 
 
 def _words(kind: int, rules: list[int]) -> tuple[str, ...]:
-    if kind == _R.NEWLINE and rules[0] != _R.RULE_line:
+    if kind == TOKEN.NEWLINE and rules[0] != RULE.line:
         return ()  # inside brackets lines may end anywhere
     for rule in rules:
         if rule in _BY_RULE:
             return _BY_RULE[rule]
-    if kind == _R.STRING:
+    if kind == TOKEN.STRING:
         return (next((text for rule, text in _TEXTS.items() if rule in rules), "a text in double quotes"),)
     return (_BY_TOKEN.get(kind) or keyword(kind),)
 
@@ -203,5 +202,5 @@ def _words(kind: int, rules: list[int]) -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def keyword(kind: int) -> str:
     """Return a keyword as it is written, and punctuation in quotes."""
-    literal: str = _R.literalNames[kind]
+    literal: str = LITERALS[kind]
     return literal.strip("'") if literal.strip("'").isalpha() or "_" in literal else literal

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from whesl.language._generated.ESLLexer import ESLLexer
 from whesl.language.compiler import parser
-from whesl.language.compiler.json_arguments import TOKEN, plain
+from whesl.language.compiler.grammar import TOKEN
+from whesl.language.compiler.json_arguments import JSON_TOKEN, plain
 from whesl.language.compiler.lexer import STATEMENT, Lexeme, statements
 from whesl.language.compiler.source import Source
 from whesl.language.diagnostics import Result
@@ -24,9 +24,9 @@ INDENT = "    "
 _COMMENT = 0  # the kind of a comment, which is no token to the parser
 _GAP_COMMENT = re.compile(r"#[^\r\n]*")
 # Words that may begin a line of a statement that is too long for one.
-_CLAUSES = frozenset({ESLLexer.LIMIT, ESLLexer.BACKOFF, ESLLexer.ELSE, ESLLexer.RAISE})
-_TIGHT_BEFORE = frozenset({ESLLexer.COMMA, ESLLexer.CLOSE, ESLLexer.DOT, ESLLexer.PERCENT})
-_TIGHT_AFTER = frozenset({ESLLexer.OPEN, ESLLexer.DOT, ESLLexer.DASH})
+_CLAUSES = frozenset({TOKEN.LIMIT, TOKEN.BACKOFF, TOKEN.ELSE, TOKEN.RAISE})
+_TIGHT_BEFORE = frozenset({TOKEN.COMMA, TOKEN.CLOSE, TOKEN.DOT, TOKEN.PERCENT})
+_TIGHT_AFTER = frozenset({TOKEN.OPEN, TOKEN.DOT, TOKEN.DASH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,9 @@ def _said(source: Source) -> tuple[list[tuple[int, str]], list[str]]:
     for word in _words(source):
         if word.type == _COMMENT:
             comments.append(word.text)
-        elif word.type == ESLLexer.JSON_OBJECT:
-            said += [(word.type, part) for part in TOKEN.findall(plain(word.text))]
-        elif word.type != ESLLexer.NEWLINE:
+        elif word.type == TOKEN.JSON_OBJECT:
+            said += [(word.type, part) for part in JSON_TOKEN.findall(plain(word.text))]
+        elif word.type != TOKEN.NEWLINE:
             said.append((word.type, word.text))
     return said, comments
 
@@ -127,9 +127,9 @@ def _render(source: Source) -> str:
     empty = False
     while at < len(words):
         word = words[at]
-        if word.type == ESLLexer.NEWLINE:
+        if word.type == TOKEN.NEWLINE:
             # A second one in a row is an empty line; none at the file's beginning.
-            empty = bool(lines) and (at == 0 or words[at - 1].type == ESLLexer.NEWLINE or empty)
+            empty = bool(lines) and (at == 0 or words[at - 1].type == TOKEN.NEWLINE or empty)
             at += 1
             continue
         if empty:
@@ -142,9 +142,9 @@ def _render(source: Source) -> str:
             statement, at = _statement(words, at)
             lines += _laid_out(statement)
         # The end of its own line is no empty one.
-        if at < len(words) and words[at].type == ESLLexer.NEWLINE:
+        if at < len(words) and words[at].type == TOKEN.NEWLINE:
             at += 1
-            empty = at < len(words) and words[at].type == ESLLexer.NEWLINE
+            empty = at < len(words) and words[at].type == TOKEN.NEWLINE
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -155,11 +155,11 @@ def _begins_statement(entry: _Entry) -> bool:
 def _statement(words: list[Lexeme], at: int) -> tuple[_Statement, int]:
     """Return the statement that begins at a word, and where its line ends."""
     statement = _Statement()
-    while at < len(words) and words[at].type != ESLLexer.NEWLINE:
+    while at < len(words) and words[at].type != TOKEN.NEWLINE:
         word = words[at]
         if word.type == _COMMENT:
             statement.comment = word.text
-        elif word.type == ESLLexer.OPEN:
+        elif word.type == TOKEN.OPEN:
             entries, at = _entries(words, at + 1)
             statement.words += word, _List(entries), words[at]
         else:
@@ -172,9 +172,9 @@ def _entries(words: list[Lexeme], at: int) -> tuple[list[_Entry], int]:
     """Return the entries of a list, and where its bracket is."""
     entries = [_Entry()]
     fresh = True  # nothing but a bracket's or line's beginning before
-    while words[at].type != ESLLexer.CLOSE:
+    while words[at].type != TOKEN.CLOSE:
         word, entry = words[at], entries[-1]
-        if word.type == ESLLexer.NEWLINE:
+        if word.type == TOKEN.NEWLINE:
             fresh = True
         elif word.type == _COMMENT:
             owner = entry if entry.words else entries[-2] if len(entries) > 1 and not fresh else entry
@@ -184,7 +184,7 @@ def _entries(words: list[Lexeme], at: int) -> tuple[list[_Entry], int]:
                 entries.append(_Entry(above=[word.text]))
             else:
                 entry.above.append(word.text)
-        elif word.type == ESLLexer.COMMA:
+        elif word.type == TOKEN.COMMA:
             if entry.words:
                 entries.append(_Entry())
             fresh = False
@@ -221,10 +221,10 @@ def _continued(statement: _Statement) -> list[str]:
     """Return a statement on several lines with backslashes, cut where a part of its own begins."""
     words = statement.words
     kinds = [word.type if isinstance(word, Lexeme) else None for word in words]
-    if kinds[:2] == [ESLLexer.EXCEPTION, ESLLexer.DETECTION]:
+    if kinds[:2] == [TOKEN.EXCEPTION, TOKEN.DETECTION]:
         cuts = [3]
-    elif ESLLexer.CLOSE in kinds:
-        after = kinds.index(ESLLexer.CLOSE)
+    elif TOKEN.CLOSE in kinds:
+        after = kinds.index(TOKEN.CLOSE)
         cuts = [index for index, kind in enumerate(kinds) if index > after and kind in _CLAUSES][:1]
     else:
         cuts = []
@@ -242,8 +242,8 @@ class _Line:
     def __init__(self, statement: _Statement) -> None:
         self._words = statement.words
         kinds = [word.type for word in statement.words[:2] if isinstance(word, Lexeme)]
-        self._offers = kinds == [ESLLexer.DECLARE, ESLLexer.RESOURCE]
-        self._jobs = kinds == [ESLLexer.DECLARE, ESLLexer.EXCEPTION]
+        self._offers = kinds == [TOKEN.DECLARE, TOKEN.RESOURCE]
+        self._jobs = kinds == [TOKEN.DECLARE, TOKEN.EXCEPTION]
 
     def on_one(self) -> str:
         text, before = "", None
@@ -264,7 +264,7 @@ class _Line:
                 lines += [*rest, ""]
                 continue
             blank = self._blank(before, word)
-            if word.type == ESLLexer.JSON_OBJECT and len(lines[-1] + blank + _one_line(word)) > WIDTH:
+            if word.type == TOKEN.JSON_OBJECT and len(lines[-1] + blank + _one_line(word)) > WIDTH:
                 first, *rest = _expanded(word)
                 lines[-1] += blank + first
                 lines += rest
@@ -310,9 +310,9 @@ class _Line:
         """Return what stands between two words."""
         if before is None or word.type in _TIGHT_BEFORE or before.type in _TIGHT_AFTER:
             return ""
-        if word.type == ESLLexer.OPEN and self._offers:
+        if word.type == TOKEN.OPEN and self._offers:
             return ""
-        if word.type == ESLLexer.DASH and before.type == ESLLexer.NUMBER:
+        if word.type == TOKEN.DASH and before.type == TOKEN.NUMBER:
             return ""
         return " "
 
@@ -322,7 +322,7 @@ class _Line:
 
 def _one_line(word: Lexeme) -> str:
     """Return a word; arguments on one line, as they are if they are not JSON."""
-    tree = _tree(word) if word.type == ESLLexer.JSON_OBJECT else None
+    tree = _tree(word) if word.type == TOKEN.JSON_OBJECT else None
     return word.text if tree is None else _inline(tree)
 
 
@@ -346,7 +346,7 @@ def _tree(word: Lexeme) -> _Node | None:
         json.loads(text)
     except (ValueError, RecursionError):
         return None
-    parts = iter(TOKEN.findall(text))
+    parts = iter(JSON_TOKEN.findall(text))
     next(parts)
     return _object(parts, "{}")
 
