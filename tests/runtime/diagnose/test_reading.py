@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.cli.inspect import why
+from whesl.client.job_logs import logs_of
 from whesl.model.errors import UsageError
 from whesl.runtime.diagnose.diagnosing import diagnose_files
 from whesl.runtime.diagnose.diagnosis_records import Diagnosis
@@ -68,5 +68,6 @@ def test_a_folder_s_logs_are_found_below_it_by_the_names_that_programs_give_them
     for name in (*logs, "data.bin", "Makefile", "notes.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = why._inside(tmp_path)
+    said: list[str] = []
+    found, _ = logs_of([str(tmp_path)], tmp_path, said.append)
     assert found == sorted(str(tmp_path / name) for name in logs)
