@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ FAILING = Path(__file__).resolve().parent.parent / "build" / "failing"
 FAILED = Path(__file__).resolve().parent.parent / "build" / "failed"
 # The part of all tests within which the last long one begins.
 LONG = 0.8
+DIRECTORIES = count()  # the numbers of this process's tests' directories
+LONGEST_NAME = 26  # characters of a directory's name before its number: a socket's path has at most 107
 # Where tests call functions that numba compiles, and which tests call the same ones: the first that fits.
 # Those of no group call hardly any.
 COMPILED = {
@@ -82,6 +85,13 @@ SHARED = {
     "tests/lab/readers/test_site": "logs",
     "tests/prediction/failures/test_ffp": "events",
 }
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give each test a directory by a number; pytest's own would look through those of all before it."""
+    name = re.sub(r"\W", "_", request.node.name)[:LONGEST_NAME]
+    return tmp_path_factory.mktemp(f"{name}{next(DIRECTORIES)}", numbered=False)
 
 
 @pytest.fixture(autouse=True)
@@ -197,10 +207,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place.__getitem__)
 
 
+def pytest_collection() -> None:
+    """Search for no garbage while tests are imported: nearly all that is made then stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Keep all that was imported and collected out of each search for garbage."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def in_ci() -> bool:

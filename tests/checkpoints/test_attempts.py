@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import commands
 from tests.checkpoints import asking
 from tests.waiting import until, written
 from whesl.checkpoints import job_launch, manifest
@@ -37,9 +38,17 @@ def run(place: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[
         "PYTHONPATH": str(ROOT),
         "SLURM_JOB_ID": "",
     }
-    command = [*WHESL, "run", "--name", name, "--dir", str(place / "kept"), *arguments]
-    return subprocess.run(
-        command, cwd=place, env=environment, capture_output=True, text=True, timeout=120, check=False
+    return commands.whesl(
+        "ckpt",
+        "run",
+        "--name",
+        name,
+        "--dir",
+        str(place / "kept"),
+        *arguments,
+        cwd=place,
+        env=environment,
+        timeout=120,
     )
 
 
@@ -62,8 +71,7 @@ def test_an_agent_that_comes_after_its_programs_end_says_nothing(tmp_path: Path)
     """Each program of less than a second ended with "no coordinator was found"."""
     environment = {**os.environ, "WHESL_HOME": str(tmp_path / "home"), "SLURM_JOB_ID": ""}
     for run_id, status in (("--run", 0), ("--node", 2)):
-        command = [*WHESL, "agent", "--name", "over", run_id, "x"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        done = commands.whesl("ckpt", "agent", "--name", "over", run_id, "x", env=environment)
         assert (done.returncode, bool(done.stderr)) == (status, bool(status)), done.stderr
 
 
@@ -166,7 +174,7 @@ echo "second $?"
 
     until(lambda: running() == ["n01", "n02"], "all ranks", 90)
     environment = {**bed.environment, "WHESL_HOME": str(place / "home")}
-    subprocess.run([*WHESL, "request", "--name", "job"], env=environment, check=True, capture_output=True)
+    commands.whesl("ckpt", "request", "--name", "job", env=environment, check=True)
     until(lambda: [each.epoch for each in manifest.whole(place / "kept")] == [1], "a checkpoint", 90)
     step = manifest.whole(place / "kept")[0].step
     bed.kill_node("n02")

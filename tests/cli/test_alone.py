@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.waiting import until
 
 RULES = """\
@@ -41,15 +42,7 @@ class Desk:
         )
 
     def call(self, *words: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "whesl", *words],
-            env=self.environment,
-            cwd=self.place,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = commands.whesl(*words, env=self.environment, cwd=self.place, timeout=PATIENCE)
         return done.returncode, done.stdout + done.stderr
 
     def until_paused(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import commands
 from tests.language.corpus import EXAMPLES
 from whesl.cli import main
 
@@ -152,8 +153,7 @@ def test_a_log_that_nothing_here_unpacks_is_no_quiet_one(
 
 
 def test_a_log_from_a_pipe(rules: Path) -> None:
-    command = [sys.executable, "-m", "whesl", "explain", str(rules), "--log", "-"]
-    done = subprocess.run(command, input=LOG, capture_output=True, text=True, timeout=60, check=True)
+    done = commands.whesl("explain", str(rules), "--log", "-", input=LOG, check=True)
     assert "DISK_FULL would have been raised twice:" in done.stdout
 
 

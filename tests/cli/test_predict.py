@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests import waiting
+from tests import commands, waiting
 from tests.alike import alike
 from tests.waiting import written
 from whesl.api import PredictedFailure, RefusedError, UsageError, predict_failure
@@ -46,15 +46,7 @@ NODE = socket.gethostname()
 
 
 def whesl(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "whesl", *words],
-        env={**os.environ, "WHESL_HOME": str(place / "home")},
-        cwd=place,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return commands.whesl(*words, env={**os.environ, "WHESL_HOME": str(place / "home")}, cwd=place)
 
 
 def begin(place: Path, *options: str) -> subprocess.Popen[bytes]:
@@ -62,8 +54,8 @@ def begin(place: Path, *options: str) -> subprocess.Popen[bytes]:
     (place / "program.py").write_text(PROGRAM)
     command = ["exec", "-e", "rules.esl", *options, "--step", "run", "--", sys.executable, "program.py"]
     with (place / "output").open("w") as output:
-        return subprocess.Popen(
-            [sys.executable, "-m", "whesl", *command],
+        return commands.begin(
+            *command,
             env={**os.environ, "WHESL_HOME": str(place / "home")},
             cwd=place,
             stdout=output,

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests import waiting
+from tests import commands, waiting
 from whesl import api
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.isolator.task import raise_requests as left
@@ -67,15 +67,7 @@ class Lone:
         return path.read_text().split() if path.exists() else []
 
     def call(self, *words: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "whesl", *words],
-            env=self.environment,
-            cwd=self.place,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = commands.whesl(*words, env=self.environment, cwd=self.place, timeout=PATIENCE)
         return done.returncode, done.stdout + done.stderr
 
     def directory(self) -> TaskDir:

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import commands
 from tests.conftest import need_flux
 from tests.waiting import until
 from whesl.doctor import (
@@ -60,14 +61,7 @@ def only(findings: list[Finding]) -> Finding:
 
 
 def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "whesl", "doctor", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return commands.whesl("doctor", *arguments, env={**os.environ, **environment})
 
 
 # The whole ------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from tests import commands
 from tests.prediction.log_chains.test_stream import LOG, line
 from tests.waiting import until
 from whesl.cli.group import cli
@@ -90,11 +90,8 @@ def test_a_follower_survives_rotation_and_ends_when_it_is_told_to(files: Path) -
         "--record",
         record,
     ]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "whesl", *map(str, words), "--follow", "--whole"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+    process = commands.begin(
+        *map(str, words), "--follow", "--whole", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         until(lambda: prediction_file.read(record).predictions, "the first prediction", 60)
@@ -155,9 +152,19 @@ def remembering(files: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
 
     def start() -> subprocess.Popen[str]:
         words = ("--chains", "chains.toml", "--log", "messages", "--record", "record", "--state", "state")
-        command = [sys.executable, "-m", "whesl", "placement", "chains", "run", *words, "--follow", "--whole"]
         started.append(
-            subprocess.Popen(command, cwd=files, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            commands.begin(
+                "placement",
+                "chains",
+                "run",
+                *words,
+                "--follow",
+                "--whole",
+                cwd=files,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
         )
         return started[-1]
 

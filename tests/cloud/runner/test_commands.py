@@ -6,13 +6,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmarks import cloud_run
+from tests import commands
 from tests.cloud.runner import worlds
 from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -43,13 +43,8 @@ class Home:
         cloud_run.write_inputs(self.document, self.data)
 
     def whesl(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "whesl", "cloud", *words],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=110,
-            env={**os.environ, "WHESL_HOME": str(self.place / "home")},
+        return commands.whesl(
+            "cloud", *words, timeout=110, env={**os.environ, "WHESL_HOME": str(self.place / "home")}
         )
 
 

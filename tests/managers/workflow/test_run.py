@@ -15,13 +15,13 @@ from typing import Any
 import psutil
 import pytest
 
+from tests import commands
 from tests.waiting import until
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import CouldNotObserveError
 from whesl.testing.faults import fill, tmpfs
 
 BIN = Path(sys.executable).parent
-WHESL = str(BIN / "whesl")
 
 RULES = """\
 DECLARE ENTITY WMS, JOB
@@ -88,11 +88,21 @@ class Place:
         return str(path)
 
     def begin(self, *words: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [WHESL, "run", "-e", "rules.esl", "--rjms", "local", *words],
-            env=self.environment, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
+        process = commands.begin(
+            "run",
+            "-e",
+            "rules.esl",
+            "--rjms",
+            "local",
+            *words,
+            env=self.environment,
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         self.started.append(process)
         return process
 
@@ -102,9 +112,7 @@ class Place:
         return process.returncode, output, errors
 
     def whesl(self, *words: str) -> str:
-        return subprocess.run(
-            [WHESL, *words], env=self.environment, capture_output=True, text=True, timeout=60, check=True
-        ).stdout
+        return commands.whesl(*words, env=self.environment, check=True).stdout
 
     def report(self) -> dict[str, Any]:
         found = json.loads(self.whesl("report", "--json"))
@@ -126,9 +134,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
                 process.wait(timeout=30)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-    subprocess.run(
-        [WHESL, "coordinator", "stop"], env=found.environment, capture_output=True, timeout=60, check=False
-    )
+    commands.whesl("coordinator", "stop", env=found.environment)
 
 
 @pytest.mark.slow

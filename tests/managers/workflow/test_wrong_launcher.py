@@ -6,13 +6,13 @@ It was once told "9 recovered in place", with minutes and node-hours saved, and 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.managers.workflow.test_run import WHESL, Place, place
+from tests import commands
+from tests.managers.workflow.test_run import Place, place
 from whesl.testing.slurmbed import SlurmBed
 
 __all__ = ["place"]
@@ -33,10 +33,8 @@ OVERCOME = '#!/bin/bash\n#SBATCH -N 1\n[ "$WHESL_RESTART_COUNT" != 0 ] || exit 1
 def told(found: Place, rjms: str) -> None:
     found.write("rules.esl", RULES)
     scripts = [found.write("wrong.sh", WRONG), found.write("overcome.sh", OVERCOME)]
-    done = subprocess.run(
-        [WHESL, "run", "-e", "rules.esl", "--rjms", rjms, *scripts],
-        env=found.environment, cwd=found.directory, capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
+    words = ("run", "-e", "rules.esl", "--rjms", rjms, *scripts)
+    done = commands.whesl(*words, env=found.environment, cwd=found.directory, timeout=200)
     output = done.stdout
     assert done.returncode != 0, output + done.stderr
     # Progress: one recovery, of the script that went on.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import commands
 from whesl.placement.site.flux.prediction_source import Source
 from whesl.placement.site.local_cluster_placement import Ranks
 from whesl.placement.site.publish import risk_table
@@ -34,10 +34,7 @@ def whesl(tmp_path: Path) -> Iterator[Whesl]:
     environment = {**os.environ, "WHESL_HOME": str(tmp_path / "home")}
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "whesl", *command],
-            env=environment, capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+        return commands.whesl(*command, env=environment)
 
     yield run
     run("local", "stop")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import msgspec
 import zmq
 
-from tests import waiting
+from tests import commands, waiting
 from tests.runtime.coordinator.world import RULES
 from whesl.language.spec import Spec
 from whesl.model.workflow import Task, Workflow
@@ -23,7 +22,6 @@ from whesl.runtime.wire.endpoint import read_endpoint
 from whesl.runtime.wire.messages import AnyMessage, Register, RegisterWorkflow
 
 PATIENCE = 40.0
-WHESL = [sys.executable, "-m", "whesl"]
 FLOW = Workflow(
     id="w",
     name="w",
@@ -54,7 +52,7 @@ def until(condition: Callable[[], Any], what: str, meanwhile: Callable[[], objec
 
 
 def whesl(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*WHESL, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return commands.whesl(*arguments)
 
 
 def journal(home: Path) -> list[tuple[str, dict[str, Any]]]:

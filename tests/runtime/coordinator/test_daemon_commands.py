@@ -17,8 +17,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests import commands
 from tests.journals import report
-from tests.runtime.coordinator.daemons import WHESL, Isolator, kill, register, whesl
+from tests.runtime.coordinator.daemons import Isolator, kill, register, whesl
 from tests.waiting import until
 from whesl.model import home as places
 from whesl.model.states import TaskState
@@ -150,7 +151,7 @@ class TestCommandLine:
 
     def test_events_follow(self, home: Path, isolator: Callable[..., Isolator]) -> None:
         start.ensure_running(home)
-        follower = subprocess.Popen([*WHESL, "events", "-f", "--json"], stdout=subprocess.PIPE, text=True)
+        follower = commands.begin("events", "-f", "--json", stdout=subprocess.PIPE, text=True)
         assert follower.stdout is not None
         try:
             assert json.loads(follower.stdout.readline())["kind"] == "coordinator-started"
@@ -200,7 +201,7 @@ class TestCommandLine:
         assert refused.returncode == 1 and "running, not paused" in refused.stderr
         a.send(report(task="w/a", kind="paused", time=time.time(), data={"reason": "enough"}))
         a.flush()
-        waiting = subprocess.Popen([*WHESL, "resume", "a", "--wait"], stdout=subprocess.PIPE, text=True)
+        waiting = commands.begin("resume", "a", "--wait", stdout=subprocess.PIPE, text=True)
         control = a.wait(Control)
         assert control.action == "resume"
         a.send(report(task="w/a", kind="resumed", time=time.time(), data={}))
@@ -219,7 +220,7 @@ class TestCommandLine:
         a, b = isolator("a"), isolator("b")
         a.wait(Welcome)
         b.wait(Welcome)
-        watching = subprocess.Popen([*WHESL, "status", "w", "--watch"], stdout=subprocess.PIPE, text=True)
+        watching = commands.begin("status", "w", "--watch", stdout=subprocess.PIPE, text=True)
         for each in (a, b):
             each.send(Finished(task=f"w/{each.name}", state=TaskState.COMPLETED, exit_code=0, attempts=1))
             each.flush()
