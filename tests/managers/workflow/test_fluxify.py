@@ -277,7 +277,7 @@ def test_scripts_there_and_back(text: str) -> None:
     program = first.removeprefix("#!").split()[0]
     assert first.split()[1:] == plain.split()[1:], "the interpreter's own argument"
     assert program.rsplit("/", 1)[1] == plain.split()[0].rsplit("/", 1)[1], "Perl looks for its name there"
-    assert '--instance "$SLURM_ARRAY_TASK_ID"' in Path(program).read_text()
+    assert '--instance "${SLURM_ARRAY_TASK_ID:-$PBS_ARRAY_INDEX}"' in Path(program).read_text()
 
 
 def test_bytes_that_are_no_text_stay(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ _HOLD = (
 # A script that calls itself by its name (``exec "$0"``) is run by its own interpreter, within the task: this
 # variable says that this very program runs in this very job. A job that the script submits is another one.
 _WITHIN = "WHESL_SCRIPT"
-_WHICH = "$0 $SLURM_JOB_ID$FLUX_JOB_ID"
+_WHICH = "$0 $SLURM_JOB_ID$FLUX_JOB_ID$PBS_JOBID"
 # A place in the user's home directory, for where WHESL_HOME has too long a name.
 _SHORT = "~/.whesl"
 
@@ -346,7 +346,7 @@ def task_command(call: TaskCall) -> tuple[str, ...]:
 
 def _command(call: TaskCall, name: str, argument: str) -> str:
     words = _words(call, wrapped_script.OPTION, "2" if argument else "1")
-    element = ' --instance "$SLURM_ARRAY_TASK_ID"' if call.array else ""
+    element = ' --instance "${SLURM_ARRAY_TASK_ID:-$PBS_ARRAY_INDEX}"' if call.array else ""
     return f'{shlex.join(words)}{element} -- {shlex.quote(name)} "$@"'
 
 

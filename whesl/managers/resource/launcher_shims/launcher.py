@@ -252,7 +252,10 @@ def main(arguments: list[str]) -> NoReturn:
         sys.stderr.write(f"whesl: {name}: command not found on PATH behind WHESL's own\n")
         sys.exit(NOT_FOUND)
     whole = os.environ.get("WHESL_PBS_NODEFILE", "") if inside else ""
+    told = dict(os.environ)
     if whole:
+        # A host file with as many lines for each node as the job has there.
+        told["WHESL_HOSTFILE"] = told.get("PBS_NODEFILE", steps)
         # PBS's task manager counts the job's nodes by the lines of this file, as launchers of MPI do that use
         # it; a launcher is told the nodes in use by its own options.
         os.environ["PBS_NODEFILE"] = whole
@@ -261,7 +264,7 @@ def main(arguments: list[str]) -> NoReturn:
     words = rewrite(
         name,
         argv,
-        os.environ,
+        told,
         read=_read,
         flavour=lambda: mpi_flavour(real),
         ordinal=ordinal,

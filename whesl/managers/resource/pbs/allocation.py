@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from whesl.files import file_retry
 from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 from whesl.managers.resource.pbs import records, states
@@ -153,15 +154,18 @@ class PbsAllocation:
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return the variables by which launchers see the nodes in use alone.
 
-        PBS_NODEFILE names the task's own host file, where there is one: scripts count its lines and give it
-        to launchers. The shims give those that ask PBS itself the whole file back.
+        PBS_NODEFILE names a file beside the task's own host file, where there is one: scripts count its lines
+        and give it to launchers. A node has as many lines as in the whole file (``mpiprocs``). The shims give
+        those that ask PBS itself the whole file back.
         """
-        hosts = base.get("WHESL_HOSTFILE", "")
-        return {
-            WHOLE: self._file,
-            HIDDEN_NODES: ",".join(node for node in self._nodes if node not in active),
-            **({NODEFILE: hosts} if hosts else {}),
-        }
+        seen = {WHOLE: self._file, HIDDEN_NODES: ",".join(node for node in self._nodes if node not in active)}
+        if tuple(active) == self._nodes:
+            return seen | {NODEFILE: self._file}
+        if hosts := base.get("WHESL_HOSTFILE", ""):
+            seen[NODEFILE] = f"{hosts}.{self.name}"
+            lines = (f"{node}\n" * self._lines.count(node) for node in active)
+            file_retry.replace(Path(seen[NODEFILE]), "".join(lines).encode())
+        return seen
 
     def release(self, node: str) -> bool:
         """Give a lost node back (pbs_release_nodes(1B)), never the first one, which the script runs on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.managers.resource.pbs.records import TOKEN
@@ -98,7 +99,7 @@ def _script(request: JobRequest, workdir: str) -> tuple[list[str], list[str], li
         if option == "-v":
             variables.append(value)
         elif option == "-l":
-            kept = [part for part in _parts(value) if part.partition("=")[0] not in _SAID]
+            kept = [part for part in parts(value) if part.partition("=")[0] not in _SAID]
             if request.time_limit is not None:
                 kept = [part for part in kept if not part.startswith("walltime=")]
             own += ["-l", ",".join(kept)] if kept else []
@@ -107,8 +108,8 @@ def _script(request: JobRequest, workdir: str) -> tuple[list[str], list[str], li
     return own, variables, [*interpreter, str(Path(workdir, request.script)), *request.arguments]
 
 
-def _parts(text: str) -> list[str]:
-    """Return the resources of a list of them; a comma between quotes separates none."""
+def parts(text: str) -> list[str]:
+    """Return the resources of ``-l``; a comma between quotes separates none."""
     return re.findall(r"""((?:[^,"']|"[^"]*"|'[^']*')+)""", text)
 
 
@@ -126,18 +127,37 @@ def directives(text: str) -> list[tuple[str, str]]:
                 words += shlex.split(line[match.end() :], comments=True)
             except ValueError as error:
                 raise UsageError(f"{line!r}: {error}") from None
-    found = []
-    while words:
-        option = words.pop(0)
-        if len(option) < 2 or option[0] != "-":
-            raise UsageError(f"not an option of qsub, in a #PBS line: {option!r}")
-        if option[1] in _ALONE:
-            found.append((option, ""))
-        elif len(option) > 2 or words:
-            found.append((option[:2], option[2:] or words.pop(0)))
-        else:
-            raise UsageError(f"an option of qsub without its value, in a #PBS line: {option!r}")
+    found, rest = options(words)
+    if rest:
+        raise UsageError(f"not an option of qsub, in a #PBS line: {rest[0]!r}")
     return found
+
+
+def options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return qsub's options with their values ("" for one that has none), and the other words.
+
+    An option may stand behind the script, but not behind ``--``, which is among the other words. Raises
+    UsageError for an option without its value.
+    """
+    found: list[tuple[str, str]] = []
+    others: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word.startswith("--"):
+            return found, [*others, word, *rest]
+        if len(word) < 2 or word[0] != "-":
+            others.append(word)
+            continue
+        letters = word[1:]
+        while letters and letters[0] in _ALONE:
+            found.append((f"-{letters[0]}", ""))
+            letters = letters[1:]
+        if len(letters) == 1 and not rest:
+            raise UsageError(f"an option of qsub without its value: -{letters}")
+        if letters:
+            found.append((f"-{letters[0]}", letters[1:] or rest.pop(0)))
+    return found, others
 
 
 def name(text: str) -> str:

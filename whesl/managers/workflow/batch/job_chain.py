@@ -12,10 +12,8 @@ from whesl.files import file_retry
 from whesl.managers import resource
 from whesl.managers.resource import manager_table
 from whesl.managers.resource.port import Scheduler
-from whesl.managers.resource.slurm.states import Reply, reply_kind
+from whesl.managers.workflow.batch.submission_commands import COMMANDS
 from whesl.managers.workflow.port import RunPlan
-from whesl.managers.workflow.submission import flux_directives
-from whesl.managers.workflow.submission.once import job_id
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
 from whesl.model.workflow import Task
@@ -34,7 +32,7 @@ class Chain:
     def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
         self._plan = plan
         self._scheduler = scheduler
-        self._command = manager_table.manager(plan.environment.get("WHESL_RJMS", "slurm")).command
+        self._command = COMMANDS[manager_table.manager(plan.environment.get("WHESL_RJMS", "slurm")).command]
         self._tasks: dict[str, Task] = {}  # by job id
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}
@@ -81,34 +79,15 @@ class Chain:
                 raise RefusedError(error.message) from error
             self._away = 0.0
             for task in tasks:
-                job = f"{submitted}_{task.instance}" if task.instance else submitted
+                job = self._command.element(submitted, task.instance) if task.instance else submitted
                 self._jobs[task.id] = submitted
                 self._tasks[job] = task
                 self._states[job] = JobState.PENDING
             if time.monotonic() - begin >= _SUBMITTING:
                 return
 
-    def _named(self, file: str) -> list[str]:
-        """Return the name of a job that has none of its own: Flux would take the whole path of its copy."""
-        said = flux_directives.parse(file_retry.retried(lambda: Path(file).read_text(errors="replace")))
-        flux_directives.take(list(self._plan.arguments), said)
-        return [] if "job-name" in said else [f"--job-name={Path(file).name}"]
-
     def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
-        if self._command == "flux":
-            # Not looked up on PATH: a search that fails there goes on to the real command.
-            command = [f"{self._plan.directory}/bin/flux", "batch", *self._named(file), *self._plan.arguments]
-            conditions = [("afterok", job) for job in after] + [("after", job) for job in beside]
-            command += [f"--dependency={word}:{job}" for word, job in conditions]
-        else:
-            command = ["sbatch", "--parsable", *self._plan.arguments]
-            lists = [
-                ":".join((word, *jobs)) for word, jobs in (("afterok", after), ("after", beside)) if jobs
-            ]
-            if lists:
-                # Slurm itself is to cancel what waits for a job that has failed: it may say so only after we
-                # have seen that job complete (slurmctld forgot its end), or when nobody looks any more.
-                command += [f"--dependency={','.join(lists)}", "--kill-on-invalid-dep=yes"]
+        command = self._command.words(self._plan, file, after, beside)
         try:
             result = file_retry.retried(
                 lambda: subprocess.run(
@@ -125,13 +104,11 @@ class Chain:
             kind = TransientError if error.errno in file_retry.TRANSIENT else RefusedError
             raise kind(f"{Path(file).name} was not submitted: {file_retry.told(error)}") from error
         self._note(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
-        job = result.stdout.strip() if self._command == "flux" else job_id(result.stdout)
+        job = self._command.job(result.stdout)
         if result.returncode != 0 or not job:
             reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
-            later = (Reply.LATER,) if self._command == "flux" else (Reply.SILENT, Reply.LATER)
-            raise (TransientError if reply_kind(reason) in later else RefusedError)(
-                f"{Path(file).name} was not submitted: {reason}"
-            )
+            kind = TransientError if self._command.may_work_later(reason) else RefusedError
+            raise kind(f"{Path(file).name} was not submitted: {reason}")
         return job
 
     def _note(self, text: str) -> None:

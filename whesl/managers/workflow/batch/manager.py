@@ -19,7 +19,7 @@ from whesl.model.workflow import Task, Workflow
 
 
 class Batch:
-    """Scripts that ``sbatch`` or ``flux batch`` takes."""
+    """Scripts that ``sbatch``, ``flux batch`` or ``qsub`` takes."""
 
     name = "batch"
 

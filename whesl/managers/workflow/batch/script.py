@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from whesl.managers.resource.pbs.submission import directives
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.port import text_of
 from whesl.managers.workflow.submission import flux_directives
+from whesl.managers.workflow.submission.qsub_rewriting import node_count, resources_said
 from whesl.managers.workflow.submission.sbatch_options import parse_header
 from whesl.model.errors import UsageError
 
@@ -79,6 +82,8 @@ def parse_script(text: str, path: Path) -> Script:
     script_wrapping.interpreter(text, str(path))
     for_flux = flux_directives.present(text)
     header = flux_directives.parse(text) if for_flux else dict(parse_header(text))
+    if not header and (said := directives(text)):
+        return _for_pbs(said, path)
     nodes = re.match(r"\d+", header.get("nodes") or "")
     return Script(
         path=str(path),
@@ -94,6 +99,18 @@ def parse_script(text: str, path: Path) -> Script:
         for_flux=for_flux,
         outlives=header.get("no-kill", "off") != "off",
         array=array_indices(header["array"] or "", str(path)) if "array" in header else (),
+    )
+
+
+def _for_pbs(said: Sequence[tuple[str, str]], path: Path) -> Script:
+    """Return what ``#PBS`` lines say; the last line of a kind counts."""
+    header = dict(said)
+    return Script(
+        path=str(path),
+        step=_named(header.get("-N") or path.stem),
+        nodes=node_count(resources_said(said)),
+        chdir="",
+        array=array_indices(header["-J"], str(path)) if "-J" in header else (),
     )
 
 

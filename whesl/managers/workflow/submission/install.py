@@ -53,12 +53,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         _write(directory / "flux", text)
         flux_bindings.install(python_directory(directory), directory / "flux")
         return directory
-    if not (_COMMANDS / command).exists():
-        raise UsageError(
-            f"whole workflows are not submitted by {command} yet",
-            hint=f"submit each job by {command}, with whesl exec in its script; see docs/pbs.md",
-        )
-    return _COMMANDS
+    return _COMMANDS / command
 
 
 def _write(target: Path, text: str) -> None:

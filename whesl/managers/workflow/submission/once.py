@@ -134,8 +134,8 @@ class Ledger:
 
 
 def token(task: str, number: int) -> str:
-    """Return a submission's token: one word, whatever the task is called."""
-    return f"{quote(task, safe='/.+-_=,@')}#{number}"
+    """Return a submission's token: one word without commas, which separate PBS's variables."""
+    return f"{quote(task, safe='/.+-_=@')}#{number}"
 
 
 def submit_once(

@@ -26,6 +26,7 @@ from whesl.managers.resource.slurm.command import failure
 from whesl.managers.resource.slurm.slurm_command_output import comment_for
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import bad_nodes_file, file_in_place, once, submit_with_fallbacks
+from whesl.managers.workflow.submission.jobspec import without
 from whesl.managers.workflow.submission.sbatch_options import Call, parse_call
 from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, original_comment, rewrite
 from whesl.model import home as places
@@ -42,8 +43,9 @@ def main(directory: str, arguments: Sequence[str]) -> int:
         directory: where this sbatch stands, to find the real one behind it on PATH.
         arguments: what the caller wrote behind ``sbatch``.
     """
-    environment = _without(os.environ, directory)
-    real = shutil.which("sbatch", path=environment["PATH"])
+    path = without(os.environ.get("PATH", os.defpath), (directory,))
+    environment = {**os.environ, "PATH": path}
+    real = shutil.which("sbatch", path=path)
     if real is None:
         print("sbatch: command not found (looked on PATH behind WHESL's own)", file=sys.stderr)  # noqa: T201 - it stands in for a command
         return 127
@@ -80,13 +82,6 @@ def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedSc
         if wrapped is not None or not call.guessed:
             break
     return call, text, wrapped
-
-
-def _without(environment: Mapping[str, str], directory: str) -> dict[str, str]:
-    """Return the environment with our directory taken out of PATH."""
-    places = environment.get("PATH", os.defpath).split(os.pathsep)
-    kept = [place for place in places if not place or Path(place).resolve() != Path(directory).resolve()]
-    return {**environment, "PATH": os.pathsep.join(kept)}
 
 
 def _submit(

@@ -1,0 +1,120 @@
+"""The program behind the ``qsub`` in ``commands``, first on a workflow manager's PATH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from whesl.files import file_retry
+from whesl.managers import resource
+from whesl.managers.resource.granted_spares_and_requeue import (
+    GRANTED_SPARES,
+    REQUEUE_SAID,
+    granted,
+    requeue_known,
+)
+from whesl.managers.resource.pbs.command import PbsCommands
+from whesl.managers.resource.port import Scheduler
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.submission import bad_nodes_file, once, submit_with_fallbacks
+from whesl.managers.workflow.submission.jobspec import without
+from whesl.managers.workflow.submission.qsub_rewriting import Call, Rewritten, parse_call, rewrite, stays
+from whesl.model import home as places
+from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
+
+_TIMEOUT = 120.0  # seconds
+
+
+def main(directory: str, arguments: Sequence[str]) -> int:
+    """Be qsub: submit a wrapped script once; hand anything else to the real one.
+
+    Args:
+        directory: where this qsub stands, to find the real one behind it on PATH.
+        arguments: what the caller wrote behind ``qsub``.
+    """
+    path = without(os.environ.get("PATH", os.defpath), (directory,))
+    environment = {**os.environ, "PATH": path}
+    real = shutil.which("qsub", path=path)
+    if real is None:
+        print("qsub: command not found (looked on PATH behind WHESL's own)", file=sys.stderr)  # noqa: T201 - it stands in for a command
+        return 127
+    try:
+        found = _wrapped(arguments)
+        if found is None:
+            os.execve(real, ["qsub", *arguments], environment)  # noqa: S606 - no shell is what we want
+        # The adapter starts the scheduler's commands; those must be the real ones.
+        os.environ["PATH"] = path
+        print(_submit(*found, environment))  # noqa: T201 - as above
+    except WheslError as error:
+        print(f"qsub: {str(error).removeprefix('qsub: ')}", file=sys.stderr)  # noqa: T201 - as above
+        return 1
+    return 0
+
+
+def _wrapped(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedScript] | None:
+    """Return the call, its script's text and what that says of itself; None for a call that is not ours.
+
+    Raises UsageError for a script that was wrapped and changed.
+    """
+    try:
+        call = parse_call(arguments)
+    except UsageError:
+        return None  # qsub itself says what is wrong
+    if call.commanded:
+        return None
+    try:
+        text = os.fsdecode(file_retry.retried(Path(call.script).read_bytes))
+    except OSError:
+        return None
+    wrapped = script_wrapping.read_wrapped(text, call.script)
+    return None if wrapped is None or stays(call, text) else (call, text, wrapped)
+
+
+def _submit(
+    call: Call, text: str, wrapped: script_wrapping.WrappedScript, environment: dict[str, str]
+) -> str:
+    home = Path(places.chosen(environment, wrapped.home))
+    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+    commands = PbsCommands(environment, timeout=_TIMEOUT)
+    scheduler = resource.scheduler("pbs")
+
+    def call_with(wish: Rewritten) -> str:
+        # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
+        said_inside = {
+            GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
+            REQUEUE_SAID: requeue_known(wish.requeue, wrapped.workflow, wrapped.step),
+        }
+        job = commands.run("qsub", *wish.words, environ=said_inside).strip()
+        if not job:
+            raise CouldNotObserveError("qsub's reply has no job id")
+        return job
+
+    def submit(token: str) -> str:
+        if bad := bad_nodes_file.read(home, time.time()):
+            print(  # noqa: T201 - it stands in for a command
+                f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: PBS can only be told which to take",
+                file=sys.stderr,
+            )
+        return submit_with_fallbacks.submit(
+            wrapped,
+            (),
+            rewrite=lambda spares, _: rewrite(call, text, wrapped, token, spares=spares),
+            impossible=lambda wish: _impossible(scheduler, wish),
+            call=call_with,
+        )
+
+    with ledger.locked():
+        return once.submit_once(ledger, wrapped.task, scheduler, submit, time.sleep, time.time)
+
+
+def _impossible(scheduler: Scheduler, wish: Rewritten) -> str:
+    """Return why PBS could never run such a job, '' when it could or is not known: it would wait for ever."""
+    try:
+        there = len(scheduler.nodes())
+    except WheslError:
+        return ""
+    return f"PBS has {there} nodes, and {wish.nodes} are asked for" if there < wish.nodes else ""
