@@ -24,10 +24,10 @@ from tests.chaos import observing
 from tests.chaos.director import Fault, Losses, NodeView, TaskView, View, expendable
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places
+from tests.equipment import faults
 from whesl.files import file_retry
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import WheslError
-from whesl.testing import faults
 from whesl.testing.nfsbed import Faults, NfsBed
 from whesl.testing.slurmbed import SlurmBed
 

@@ -21,7 +21,7 @@ from tests.chaos import workload
 from tests.chaos.cluster import WHESL, Cluster
 from tests.chaos.director import KINDS, OF_HOMES, choose
 from tests.chaos.verdict import Verdict, by_kind, judge
-from whesl.testing import faults
+from tests.equipment import faults
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 

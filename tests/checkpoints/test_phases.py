@@ -15,6 +15,7 @@ import pytest
 
 from tests.alike import alike
 from tests.checkpoints import asking
+from tests.equipment import faults
 from tests.waiting import until
 from whesl.checkpoints import control, manifest, rank_page
 from whesl.checkpoints.client import Client
@@ -22,7 +23,6 @@ from whesl.checkpoints.core.states_and_events import Predicted, Requested
 from whesl.checkpoints.job_launch import page_of
 from whesl.checkpoints.rank_page import Page, Slot, SlotState
 from whesl.checkpoints.rendezvous import find
-from whesl.testing import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
+from tests.equipment import faults
 from whesl.checkpoints import manifest, messages, rank_page
 from whesl.checkpoints.agent import Agent
 from whesl.checkpoints.client import Client, CommitError
@@ -26,7 +27,6 @@ from whesl.cli.broken_pipe import drop
 from whesl.cli.ckpt import run_serve
 from whesl.model.errors import UsageError, WheslError
 from whesl.runtime.wire.keys import user_keys
-from whesl.testing import faults
 
 NOBODY = 65534
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from whesl.testing.strictcloud import StrictCloud
+    from tests.equipment.strictcloud import StrictCloud
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StrictCloud]:
     """The cloud of a module's tests."""
     pytest.importorskip("moto.server", reason="moto is not installed (extra test)")
-    from whesl.testing.strictcloud import StrictCloud
+    from tests.equipment.strictcloud import StrictCloud
 
     with StrictCloud(tmp_path_factory.mktemp("strict")) as made:
         yield made

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_nfs, need_slurm
+from tests.equipment import faults
 from tests.waiting import until
-from whesl.testing import faults
 from whesl.testing.nfsbed import NfsBed
 from whesl.testing.slurmbed import SlurmBed
 

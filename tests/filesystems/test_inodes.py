@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.equipment.faults import FaultError, tmpfs
 from tests.runtime.isolator.bench import Bench, bench
-from whesl.testing.faults import FaultError, tmpfs
 
 __all__ = ["bench"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.faults import FaultError, tmpfs
 from tests.managers.desk import Desk
 from tests.managers.table import MANAGERS, Manager
-from whesl.testing.faults import FaultError, tmpfs
 from whesl.testing.slurmbed import SlurmBed
 
 ALL = [

@@ -13,7 +13,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 from whesl.testing.contract_provider import ProviderContract, request
 
 if TYPE_CHECKING:
-    from whesl.testing.strictcloud import StrictCloud
+    from tests.equipment.strictcloud import StrictCloud
 
 pytest.importorskip("boto3", reason="boto3 is not installed (extra cloud)")
 

@@ -21,8 +21,8 @@ from whesl.model.errors import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.equipment.strictcloud import StrictCloud
     from whesl.testing.slurmbed import SlurmBed
-    from whesl.testing.strictcloud import StrictCloud
 
 
 def carried_out(place: Path, site: Site, *, nodes: int, instances: int) -> RunState:

@@ -18,7 +18,7 @@ from whesl.cloud.transfer.s3 import S3Store
 from whesl.testing.contract_storage import StoreContract
 
 if TYPE_CHECKING:
-    from whesl.testing.strictcloud import StrictCloud
+    from tests.equipment.strictcloud import StrictCloud
 
 MIB = 1 << 20
 PART = 5 * MIB

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.environments import MANAGERS, environment
-from whesl.testing.faults import FaultError, tmpfs
+from tests.equipment.faults import FaultError, tmpfs
 from whesl.testing.install_slurm import command
 from whesl.testing.slurmbed import SlurmBed
 

@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from tests import commands
+from tests.equipment.faults import fill, tmpfs
 from tests.waiting import until
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import CouldNotObserveError
-from whesl.testing.faults import fill, tmpfs
 
 BIN = Path(sys.executable).parent
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_flux
+from tests.equipment.faults import keep_locks
 from tests.processes import mentioning, words
 from tests.runtime.isolator.bench import records, stop_for
 from tests.waiting import until
@@ -21,7 +22,6 @@ from whesl.managers.resource.flux.scheduler import FluxScheduler
 from whesl.managers.resource.port import JobRequest
 from whesl.model.states import JobState
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.faults import keep_locks
 from whesl.testing.fluxbed import FluxBed
 
 pytestmark = [pytest.mark.flux, pytest.mark.slow]

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.equipment.faults import FaultError, tmpfs
 from tests.journals import of_task, rebuild_task
 from tests.runtime.isolator.bench import Bench, bench, until
 from tests.runtime.isolator.conftest import World, exception, found, make_setup
@@ -21,7 +22,6 @@ from whesl.runtime.isolator.task import disk_reserve
 from whesl.runtime.isolator.task.journal_writer import Records
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.journal import JournalError
-from whesl.testing.faults import FaultError, tmpfs
 
 __all__ = ["bench"]
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from tests.equipment.faults import FaultError, tmpfs
 from tests.runtime.isolator.bench import Bench, bench, until
 from whesl.runtime.isolator.launch import program_runner, unwatched_command
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.faults import FaultError, tmpfs
 
 __all__ = ["bench"]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.faults import fill, tmpfs
 from tests.runtime.isolator.conftest import exception, log_detection, make_setup
 from whesl.language.spec import ExceptionSpec
 from whesl.model.pathmap import PathMap
 from whesl.runtime.isolator.observe import attempt_output_destination
 from whesl.runtime.isolator.observe.attempt_output_destination import Outputs
 from whesl.runtime.isolator.task.taskdir import Job, Stream, TaskDir
-from whesl.testing.faults import fill, tmpfs
 
 
 @contextlib.contextmanager

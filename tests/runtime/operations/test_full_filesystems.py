@@ -15,10 +15,10 @@ from typing import TypeVar
 import pytest
 
 from tests.conftest import in_ci
+from tests.equipment.faults import FaultError, SmallFilesystem, btrfs_quota, fill, tmpfs
 from tests.runtime.operations.trees import Bed, contents, killed_at, leftovers
 from whesl.runtime.operations.plan import RecoveryError
 from whesl.runtime.operations.relocation.copying import copy_file
-from whesl.testing.faults import FaultError, SmallFilesystem, btrfs_quota, fill, tmpfs
 
 MIB = 1 << 20
 T = TypeVar("T", bound=SmallFilesystem)
@@ -202,7 +202,7 @@ def test_the_limit_can_be_raised(tmp_path: Path, mounted: Callable[[AbstractCont
 def test_without_root_a_user_namespace_serves() -> None:
     program = """
 import errno, os, pathlib, sys
-import whesl.testing.faults as faults
+import tests.equipment.faults as faults
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 try:
     with faults.tmpfs(pathlib.Path(sys.argv[1], "m"), 1 << 20) as small:

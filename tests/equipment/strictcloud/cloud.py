@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 from moto.server import ThreadedMotoServer
 
-from whesl.testing.strictcloud.guests import Guests
+from tests.equipment.strictcloud.guests import Guests
 
 _XML = "text/xml;charset=UTF-8"
 _OF_S3 = ("BadDigest", "AccessDenied")
@@ -174,7 +174,7 @@ class StrictCloud:
         """Leave out what is not shown yet, and say why what has ended did."""
         if reply.status != 200 or reply.body is None:
             return reply
-        root = ElementTree.fromstring(reply.body)  # noqa: S314 - moto's own
+        root = ElementTree.fromstring(reply.body)
         space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""
         reservations = root.find(f"{space}reservationSet")
         now = time.monotonic()
