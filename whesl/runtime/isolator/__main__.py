@@ -42,7 +42,7 @@ def _client(job: Job) -> CoordinatorClient | None:
 
 def _allocation(job: Job, directory: TaskDir) -> Allocation:
     """Return what the job was given, with Flux inside where that is wanted and can be."""
-    if job.setup.rjms == manager_table.HOST:  # also where a task on this host alone runs inside a job
+    if job.setup.rjms == manager_table.HOST:  # a task of this host alone, also inside a job
         return HostAllocation(os.environ)
     outer = current_allocation(os.environ)
     if not manager_table.may_hold_flux(job.setup.rjms, job.inner):
@@ -56,15 +56,15 @@ def main(arguments: list[str]) -> int:
     """Look after one task until it is over, and return its exit status.
 
     Args:
-        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, when it is held for us;
+        arguments: ``--task-dir`` and the directory; ``--lock`` and its descriptor, where the caller holds it;
             ``--keeper`` and the number of the process that has started this one.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    logging.raiseExceptions = False  # a line that the log's file system does not take is no event
+    logging.raiseExceptions = False  # a log line that cannot be written raises nothing
     try:
         return _look_after(arguments)
     except OSError as error:
-        # Not known is not gone: the keeper starts another isolator, which looks again.
+        # What could not be read is not gone: the keeper starts another isolator, which reads it again.
         logging.error("the task's files cannot be reached: %s", file_retry.told(error))
         return EXIT_IO
 
@@ -112,5 +112,5 @@ def _look_after(arguments: list[str]) -> int:
 if __name__ == "__main__":
     status = main(sys.argv[1:])
     logging.shutdown()
-    # All is said and closed. Taking the interpreter down in order takes 20 ms, and the caller waits.
+    # All files are closed. An orderly end of the interpreter takes 20 ms, for which the caller would wait.
     os._exit(status)

@@ -1,4 +1,5 @@
-"""What an isolator hears from its coordinator; without one, what people leave in the task's directory."""
+"""Messages from an isolator's coordinator; without a coordinator, files that people leave in the task's
+directory."""
 
 from __future__ import annotations
 
@@ -68,11 +69,11 @@ class CoordinatorLink:
             yield CoordinatorFound()
 
     def send(self, message: AnyMessage) -> None:
-        """Send a message; without a coordinator nobody is told."""
+        """Send a message to the coordinator; without a coordinator nothing is sent."""
         if self._client is not None:
             self._client.send(message)
 
     def part(self) -> None:
-        """Repeat for a short while what the coordinator has not acknowledged, and leave the rest for it."""
+        """Repeat unacknowledged messages for a short while; leave the others in the coordinator's spool."""
         if self._client is not None:
             shutdown.part(self._client)

@@ -1,4 +1,4 @@
-"""The isolator's event loop: what happens becomes an event, every command of the core is carried out.
+"""The isolator's event loop: it makes events of what happens, and carries out every command of the core.
 
 One thread waits here; what may take long runs in the worker. Whatever is carried out was written to the
 journal before.
@@ -93,7 +93,7 @@ SNAPSHOT_EVERY = 1.0
 LONGEST_WAIT = 30.0
 # Within this many seconds a runner has become the task's command.
 SETTLED = 0.2
-# For a runner whose end cannot be polled for, since it is gone already, and for what may explain an end.
+# Seconds between two looks for a runner that is gone already, and for reports that may explain its end.
 LOOK_AGAIN = 0.02
 # Events before which the core is told how far the attempt has come.
 _AFTER_REACHED = (AttemptExited, Detections, JobExceptionSeen, NodeSeen, Tick)
@@ -123,7 +123,7 @@ class Daemon:
         keeper: int = 0,
     ):
         self._lock = lock
-        # A batch script's keeper is what its job stands and falls with.
+        # A batch script's job ends with its keeper.
         self._keeper = Watched(keeper) if keeper and job.batch else None
         self._began = time.monotonic()
         self._signals = Signals()  # before any thread exists
@@ -155,7 +155,7 @@ class Daemon:
         self._attempt: Attempt | None = None
         self._attempt_began = 0.0
         self._exit_seen = False
-        self._unexplained = False  # it has ended, and what is heard meanwhile may say why
+        self._unexplained = False  # the attempt has ended, and reports that are awaited may say why
         self._alarm: float | None = None
         self._snapshot_due = 0.0
         self._finish: Finish | None = None
@@ -183,10 +183,10 @@ class Daemon:
         self._close()
         return self._finish
 
-    # What happens -----------------------------------------------------------------------------------
+    # Events -----------------------------------------------------------------------------------
 
     def _take_up(self) -> None:
-        """Tell the core in what state the world was found."""
+        """Tell the core what was found at the start: whether an attempt runs, which nodes there are."""
         state = self._state
         alive: bool | None = None
         if state.attempt and state.claim == self._job.setup.claim and state.ended is None:
@@ -262,7 +262,7 @@ class Daemon:
             self._feed(self._pending.popleft())
 
     def _end_with_keeper(self) -> None:
-        """End the task with its job: whoever ends that may not know of what we have started."""
+        """End the task with its job: whoever has ended the job may not know of the task's processes."""
         assert self._keeper is not None
         for descriptor in self._keeper.descriptors:
             self._descriptors.unregister(descriptor)
@@ -318,10 +318,10 @@ class Daemon:
         return loading and code - 128 in ENDING and self._state.phase is not Phase.STOPPING
 
     def _feed_nodes(self, event: Event) -> None:
-        """Take the resource manager's word; what detectors make of it is added here."""
+        """Take the resource manager's report of a node; detections that follow from it are added here."""
         self._feed(self._observer.with_detections(event))
 
-    # What is done -----------------------------------------------------------------------------------
+    # Commands -----------------------------------------------------------------------------------
 
     def _feed(self, event: Event) -> None:
         if self._finish is not None:
@@ -429,7 +429,7 @@ class Daemon:
 
     def _read_configuration(self, command: ReadConfiguration) -> None:
         from whesl.runtime.isolator.offline_configuration import (
-            read_configuration,  # loaded by the few who need it
+            read_configuration,  # only few tasks need it
         )
 
         self._asker.submit(lambda: read_configuration(command.register), self._feed)
@@ -441,9 +441,9 @@ class Daemon:
         self._finish = command
 
     def _close(self) -> None:
-        """Say goodbye: what the coordinator has not acknowledged is repeated for a short while, then left.
+        """Close journal and connections: unacknowledged messages are repeated for a short while, then left.
 
-        The result comes last: an isolator that is killed before that is started again, and says it all again.
+        The result is written last: an isolator that is killed before it is started again, and repeats all.
         """
         finish = self._finish
         assert finish is not None

@@ -1,4 +1,4 @@
-"""Asking the coordinator's files what the coordinator itself does not answer."""
+"""Reading from the coordinator's files what an absent coordinator does not answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = 30.0
 def read_configuration(register: Register) -> ConfigurationRead:
     """Return what the coordinator would answer to a registration, as its files below WHESL_HOME say.
 
-    A process of its own does it: its imports are many times what an isolator weighs. It ends within
+    A process of its own reads them: its imports need many times an isolator's memory. It ends within
     ``LIMIT`` seconds.
     """
     command = [sys.executable, "-m", "whesl.runtime.coordinator.client.offline_welcome"]

@@ -1,9 +1,9 @@
 """The state that a task's isolator begins with: its journal, and what the task's directory shows beside it.
 
 A journal may have lost records: it was damaged, or its isolator was killed while the disk was full. An
-attempt that it knows nothing of would then be started a second time, beside itself. But every attempt has a
-directory, made before it starts, with the claim it was started for; so the newest one that is there is taken
-up, whatever the journal says, and what became of it is judged as always: by its processes, its output and its
+attempt that is missing in the journal would then be started a second time, beside itself. But every attempt
+has a directory, made before it starts, with the claim it was started for. So the attempt of the newest
+directory is taken up, whatever the journal says, and judged as always: by its processes, its output and its
 exit status.
 """
 
@@ -56,7 +56,7 @@ def state_of(journal: TaskJournal, directory: TaskDir, job: Job, clock: Clock) -
     try:
         journal.append_many([(found.kind, found) for found in lost], now)
     except JournalError as error:
-        LOG.error("%s", error)  # the next isolator will find the same
+        LOG.error("%s", error)  # the next isolator restores the same state
     for found in lost:
         state = apply(state, found, now)
     return state
@@ -93,7 +93,7 @@ def unrecorded(state: State, newest: int, claim: str, nodes: tuple[str, ...]) ->
         begin = records.Begun(claim=setup.claim, rjms=setup.rjms, job_id=setup.job_id, observe=setup.observe)
         lost.append(begin)
     elif state.recovery is not None:
-        # It ends with the start of an attempt, and that one was started.
+        # The recovery ends with the start of an attempt, and that attempt was started.
         lost.append(records.Relaunched(ordinal=state.recovery.ordinal, attempt=newest, not_before=0.0))
     active = tuple(node for node in nodes if node in setup.nodes) or state.nodes.active or setup.nodes
     if active != state.nodes.active or not begun:

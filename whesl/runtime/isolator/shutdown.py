@@ -1,4 +1,4 @@
-"""The end of an isolator: what it leaves for people, for the coordinator, and at last for its keeper."""
+"""The end of an isolator: the summary for people, messages for the coordinator, the result for the keeper."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 FLUSH_LIMIT = 5.0
-# Seconds for which a result that there is no room for is tried to be written.
+# Seconds for which the result is written again and again while the disk is full.
 RESULT_PATIENCE = 30.0
 
 
 def may_give_back(finish: Finish, *, observe: bool) -> bool:
-    """Whether lost nodes may be given back: not by a job that may run again, never by one who observes."""
+    """Whether lost nodes may be given back: not by a job that may run again, never in observe mode."""
     again = finish.code == EXIT_TEMPORARY or finish.state is TaskState.ESCALATED
     return not again and not observe
 
@@ -76,7 +76,7 @@ def summarise(
     except (OSError, JournalError, WheslError) as error:
         LOG.warning("the summary could not be written: %s", error)
         return ""
-    except Exception:  # whatever it was, the task's end is told without it
+    except Exception:  # whatever has failed, the task's end is reported without it
         LOG.exception("the summary could not be made")
         return ""
     return "" if job.setup.observe else task_summary.remark(said)
@@ -136,7 +136,7 @@ def link_old_places(
 
 
 def part(client: CoordinatorClient) -> None:
-    """Leave the coordinator: what it does not take now is put where it looks when it is back."""
+    """Close the connection to the coordinator; messages that it does not take now are left in its spool."""
     deadline = time.monotonic() + (FLUSH_LIMIT if client.connected() else 0.0)
     while client.waiting and time.monotonic() < deadline:
         client.socket.poll(50)
@@ -178,7 +178,7 @@ def leave_result(directory: TaskDir, job: Job, state: State, finish: Finish) -> 
 
 
 def part_from_output(directory: TaskDir, job: Job) -> None:
-    """Let the files go that the task has in common with others; where its keeper was killed, copy the rest.
+    """Close the files that the task shares with others; where its keeper was killed, copy the rest.
 
     Args:
         directory, job: the task's.

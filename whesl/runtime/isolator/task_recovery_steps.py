@@ -1,4 +1,4 @@
-"""Carries the steps of a recovery out, through the operations, with all that is known of the task."""
+"""Carries out the steps of a recovery by the operations, with all that is known of the task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from whesl.runtime.operations.relocation.named_and_open_files import named_paths
 
 LOG = logging.getLogger(__name__)
 _PLACEMENT = "WHESL_PLACEMENT"  # where the table of nodes' risks is, in the environment of a task
-_DAY = 86400.0  # seconds that a job is taken to have left where nobody says how many
+_DAY = 86400.0  # seconds that a job is taken to have left where its time limit is not known
 
 
 class Steps:
@@ -49,11 +49,11 @@ class Steps:
         self._clock = clock
 
     def run(self, state: State, index: int) -> StepDone:
-        """Run one step of the recovery under way and return what came of it.
+        """Run one step of the recovery under way and return its result.
 
         Args:
             state: with the recovery.
-            index: which of its steps.
+            index: of the step.
         """
         # Only here: most tasks need none of it, and the first attempt of all of them would wait for it.
         from whesl.runtime.operations.step_execution import HostPorts, execute

@@ -184,7 +184,7 @@ def _launched(state: State, record: records.Launched, time: float) -> dict[str, 
 def _exited(state: State, record: records.Exited, time: float) -> dict[str, Any]:
     own = state.phase in (Phase.RUNNING, Phase.LAUNCHING)
     if state.phase is Phase.FENCING and state.recovery is not None:
-        # It was given time for its last words; if it had to be killed in the end, that is seen by its status.
+        # The attempt was given time to end by itself; if it had to be killed in the end, its status tells so.
         own = state.recovery.action is Action.FAIL and record.code != _KILLED
     return {
         "alive": False,
@@ -196,7 +196,7 @@ def _exited(state: State, record: records.Exited, time: float) -> dict[str, Any]
 
 def _raised(state: State, record: records.Raised) -> dict[str, Any]:
     raised = record.raised
-    # What is raised while an attempt runs ends it before its program was seen, or after that: both restarted.
+    # An exception ends an attempt before or after its program was seen: it is restarted in both cases.
     over = state.pending if state.phase is Phase.RUNNING and not record.goes_on else ()
     return {
         "pending": state.pending if not over else (),
@@ -235,7 +235,7 @@ def _of(state: State, ordinal: int) -> Raised:
 def _decided(state: State, record: records.Decided, time: float) -> dict[str, Any]:
     raised = _of(state, record.ordinal)
     budget = state.budget
-    # It may have been raised before, and have waited for a checkpoint.
+    # The exception may have been raised earlier, and have waited for a checkpoint.
     over = state.pending if state.phase is Phase.RUNNING else ()
     if record.action is Action.RECOVER and state.setup.spec is not None:
         budget = budget.used(state.setup.spec.exception(raised.exception), raised.ordinal, time)
@@ -357,7 +357,7 @@ def _refused(state: State, record: records.StartRefused) -> dict[str, Any]:
 
 
 def _node(state: State, record: records.Node) -> dict[str, Any]:
-    """A drained node takes no new work, alive or not: the word brings no dead one back."""
+    """A drained node takes no new work, alive or not: a report of it brings no dead node back."""
     others = tuple(node for node in state.down if node != record.node)
     if record.state.unusable:
         down = record.state is NodeState.DOWN and record.source == records.RESOURCE_MANAGER

@@ -85,7 +85,7 @@ def stop(transition: Transition, code: int, reason: str) -> None:
 def on_job_ended(transition: Transition, _event: JobEnded) -> None:
     """The end of the job is the task's: nothing of it is started again.
 
-    Nobody knows here what became of the job: its node may be going down, the batch shell first.
+    The isolator cannot know why the job ended: its node may be shutting down, the batch shell first.
     """
     if transition.state.phase is Phase.FINISHED:
         return
@@ -97,7 +97,7 @@ def on_job_ended(transition: Transition, _event: JobEnded) -> None:
 
 
 def on_signal(transition: Transition, event: Signalled) -> None:
-    """A signal is the task's own, and ends all recovery.
+    """A signal to the job is passed to the task's program, and ends all recovery.
 
     One that came to the program alone (``sbatch --signal=B:TERM@300``) leaves it all the time that its job
     has.
@@ -152,5 +152,5 @@ def unused(transition: Transition, node: str) -> str:
 
 
 def _not_chosen(transition: Transition) -> tuple[str, ...]:
-    """Return all nodes of the allocation while it is open which are used."""
+    """Return all nodes of the allocation while it is not decided yet which of them are used."""
     return transition.state.setup.nodes if transition.state.phase is Phase.NEW else ()

@@ -26,7 +26,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """The shell is up; ``alive`` says whether the journal's last attempt still runs.
+    """The shell has started; ``alive`` says whether the journal's last attempt still runs.
 
     ``alive`` None: no trace of it was found, so it was written down but never started.
     """
@@ -35,20 +35,20 @@ class Started(Event, frozen=True, kw_only=True):
 
 
 class CoordinatorMessage(Event, frozen=True, kw_only=True):
-    """A message from the coordinator; it says what it is by its own type."""
+    """A message from the coordinator; the type of ``message`` says of which kind."""
 
     message: AnyMessage
 
 
 class ConfigurationRead(Event, frozen=True, kw_only=True):
-    """What the coordinator would have answered, from its files; None, and why, when they do not say."""
+    """The answer of an absent coordinator, read from its files; None, and why, when they do not say."""
 
     welcome: Welcome | None = None
     reason: str = ""
 
 
 class CoordinatorFound(Event, frozen=True, kw_only=True):
-    """Contact with the coordinator is (again) there: register."""
+    """The coordinator can be reached (again): the task registers."""
 
 
 class CoordinatorLost(Event, frozen=True, kw_only=True):
@@ -115,13 +115,13 @@ class EvidenceCollected(Event, frozen=True, kw_only=True):
 
 
 class Reached(Event, frozen=True, kw_only=True):
-    """How far the present attempt has come, told before what may end it, and before each tick."""
+    """How far the present attempt has come; sent before events that may end it, and before ticks."""
 
     reach: Reach
 
 
 class NodeSeen(Event, frozen=True, kw_only=True):
-    """A node's state changed, by its agent's or the resource manager's word."""
+    """A node's state changed, as its agent or the resource manager reports."""
 
     node: str
     state: NodeState
@@ -133,7 +133,7 @@ class NodeSeen(Event, frozen=True, kw_only=True):
 class LeaseEnded(Event, frozen=True, kw_only=True):
     """A node's agent has killed processes of the task since its lease was over.
 
-    For the attempts that they belonged to that is the node's loss: ``found`` is what detectors make of it.
+    For the attempts of these processes the node is lost: ``found`` is what detectors make of that.
     """
 
     node: str
@@ -175,7 +175,7 @@ class JobExceptionRaised(Event, frozen=True, kw_only=True):
 
 
 class KillConfirmed(Event, frozen=True, kw_only=True):
-    """No process of the attempt is left on any reachable node.
+    """No process of the attempt is left on any node that can be reached.
 
     ``unreachable`` are nodes whose lease has run out, or which the resource manager calls down; ``unasked``
     those whose agent was never heard: what was started there was told to end by its launcher alone.
@@ -294,7 +294,8 @@ class CollectEvidence(Command, frozen=True, kw_only=True):
 class SignalAttempt(Command, frozen=True, kw_only=True):
     """Send a signal to those processes of the attempt that handle it.
 
-    ``version`` of the configuration that it tells of: it is held until somebody handles it; 0: now or never.
+    ``version``: of the configuration that the signal announces; the signal is held until a process handles
+    it. 0: the signal is sent once.
     """
 
     attempt: int

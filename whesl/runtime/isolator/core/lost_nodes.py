@@ -1,8 +1,8 @@
-"""A node in use is lost, and no rule acts on it: what the resource manager would have told is told. Pure.
+"""A node in use is lost and no rule acts on it: the task ends as its resource manager would end it. Pure.
 
 Without WHESL, a job that loses a node has failed, whatever its script's status is (Slurm: NODE_FAIL): its
 ranks on the node have not done their part. The launcher may end with 0 all the same (srun does, when the
-others' ranks have). Only the resource manager's word counts: an agent that is silent may be heard again.
+others' ranks have). Only the resource manager's report counts: an agent that is silent may be heard again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whesl.runtime.journal.records import isolator_records as records
 
 
 def news(state: State, event: NodeSeen) -> bool:
-    """Whether the resource manager calls a node lost of which it had not been said that it does."""
+    """Whether the resource manager reports a node as lost for the first time."""
     said = event.state is NodeState.DOWN and event.source == records.RESOURCE_MANAGER
     return said and event.node in state.nodes.active and event.node not in state.lost
 
@@ -45,7 +45,7 @@ def end(transition: Transition) -> None:
 
 
 def why(state: State) -> str:
-    """Return which nodes were lost under the attempt, and what the end of such a job is called."""
+    """Return which nodes the attempt has lost, in the words for the end of such a job."""
     lost = [node for node in state.lost if node in state.nodes.active]
     if not lost:
         return ""
@@ -58,7 +58,7 @@ def why(state: State) -> str:
 def completed(state: State) -> tuple[int, TaskState, str]:
     """Return status, state and reason of a task whose attempt has ended with status 0.
 
-    The status stays 0 in a job that outlives losses by its user's own wish: there its own one is 0, too.
+    The status stays 0 in a job that outlives losses by its user's own wish: without WHESL it is 0, too.
     """
     reason = why(state)
     if not reason:
@@ -68,7 +68,7 @@ def completed(state: State) -> tuple[int, TaskState, str]:
 
 
 def stopped(state: State, code: int) -> tuple[int, TaskState, str]:
-    """Return status, state and reason of a task that has ended while it was being ended.
+    """Return status, state and reason of a task whose program has ended while it was being stopped.
 
     The resource manager ends a job that has lost a node as it ends one whose time is over: by SIGTERM.
 

@@ -80,7 +80,7 @@ from whesl.runtime.wire.messages import (
 
 __all__ = ["rebuild", "step"]
 
-EXIT_NOT_STARTED = 126  # a shell's word for a command that could not be executed
+EXIT_NOT_STARTED = 126  # a shell's status for a command that could not be executed
 
 
 def rebuild(setup: Setup, written: Iterable[tuple[records.AnyRecord, float]]) -> State:
@@ -169,9 +169,9 @@ def _on_started(transition: Transition, event: Started) -> None:
 
 
 def _tell_again(transition: Transition) -> None:
-    """Say again how recoveries ended: what an isolator before this one said may have died with it, unsent.
+    """Report again how recoveries ended: an earlier isolator may have died before it had sent its reports.
 
-    Dependents find their files by these words alone; the coordinator recognises repeats.
+    Dependents find their files by these reports alone; the coordinator recognises repeats.
     """
     state = transition.state
     for done in (*state.told, *(state.pending if state.phase is Phase.RUNNING else ())):
@@ -225,7 +225,7 @@ def _on_welcome(transition: Transition, welcome: Welcome) -> None:
     running_task_reconfiguration.on_welcome(transition, welcome)
     if transition.state.phase is Phase.NEW and transition.state.waits_for_welcome:
         if transition.state.setup.requeue is RequeueSaid.NOTHING:
-            # Never later: the coordinator may have allowed it again for a reason.
+            # Only here: later the coordinator may have allowed a requeue again for a reason.
             transition.do(ForbidRequeue())
         _begin(transition)
     else:
@@ -244,7 +244,7 @@ def _ask_again(transition: Transition) -> None:
 
 
 def _on_configuration_read(transition: Transition, event: ConfigurationRead) -> None:
-    """Nobody answered, but what would have been answered is known, or cannot be known: start."""
+    """The coordinator did not answer, and its files were read instead (or could not be): start."""
     state = transition.state
     if state.phase is not Phase.NEW or not state.waits_for_welcome:
         return
@@ -299,7 +299,7 @@ def _on_attempt_exited(transition: Transition, event: AttemptExited) -> None:
         task_recovery_sequence.raise_queued(transition)
     task_recovery_sequence.consider(transition, event.found)
     if phase is Phase.STOPPING and state.killed:
-        # It is we who ended it: what the kill leaves as a status is not the task's own.
+        # The isolator has ended the attempt: the status that a kill leaves is not the program's own.
         return
     if phase is Phase.STOPPING:
         transition.finish(*lost_nodes.stopped(transition.state, event.code))
@@ -350,12 +350,12 @@ def _on_lease_ended(transition: Transition, event: LeaseEnded) -> None:
     )
     transition.say(event.reason)
     if transition.state.attempt in event.attempts and event.node in transition.state.nodes.active:
-        # The others may wait for the killed ones for ever, and their launcher with them.
+        # The other ranks may wait for the killed ones for ever, and their launcher with them.
         task_recovery_sequence.consider(transition, event.found, node=event.node)
 
 
 def _on_stopped(transition: Transition, event: Stopped) -> None:
-    """Time in which nobody ran is in no limit and in no back-off."""
+    """Time in which this process did not run counts towards no limit and no back-off."""
     state = transition.state
     if state.welcome_deadline is not None:
         transition.volatile(welcome_deadline=state.welcome_deadline + event.seconds)
@@ -419,7 +419,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
             transition.volatile(fence_again=None)
             transition.end_attempt()
     elif state.unconfirmed:
-        pass  # a fence is under way: begun anew at each tick, it would never end
+        pass  # fencing is under way: begun anew at each tick, it would never end
     elif state.phase is Phase.RUNNING:
         recovery_confirmation.judge(transition)
         if (late := checkpoint_first.overdue(transition)) is not None:
@@ -442,7 +442,7 @@ def _on_tick(transition: Transition, _event: Event) -> None:
 
 
 def _on_journal(transition: Transition, event: JournalTroubled) -> None:
-    """Tell the coordinator. It is no record: where would it be written?"""
+    """Tell the coordinator that the journal cannot be written: a record could not say so."""
     transition.report(records.JournalTroubled(trouble=event.trouble))
 
 

@@ -53,8 +53,8 @@ def on_checkpoint_done(transition: Transition, event: CheckpointDone) -> None:
 def waits(transition: Transition, node: str, found: tuple[Detected, ...]) -> bool:
     """Whether the loss of a node waits for the end of the checkpoint that was asked for because of it.
 
-    The node's own part may be durable, and the others write: the checkpoint is worth the wait. Where it is
-    not, its end is told at once.
+    The node's own part may be durable while the other nodes still write: the checkpoint is worth the wait.
+    Where it cannot become whole any more, its end is reported at once.
     """
     if transition.state.phase is not Phase.RUNNING or not checkpoint_first.about(transition.state, node):
         return False

@@ -1,4 +1,4 @@
-"""What the isolator tells the coordinator of the task at first, and again until it is admitted. Pure."""
+"""The task's registration with the coordinator, repeated until the task is admitted. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from whesl.runtime.wire.messages import Register, Welcome
 
 
 def register(transition: Transition) -> None:
-    """Say that this isolator is up."""
+    """Tell the coordinator that this isolator has started."""
     transition.send(registration(transition))
 
 
 def registration(transition: Transition) -> Register:
-    """Return what the coordinator is told."""
+    """Return the message by which the task registers."""
     setup = transition.state.setup
     return Register(
         task=setup.task.id,
@@ -38,7 +38,7 @@ def registration(transition: Transition) -> Register:
 
 
 def wait(transition: Transition, welcome: Welcome) -> None:
-    """Another job may run this task: register again when the coordinator knows more, and start nothing."""
+    """Start nothing while another job may run this task; register again when more may be known."""
     if transition.state.register_at is None:
         transition.say(f"not admitted yet, the coordinator asks about the other job: {welcome.reason}")
     due = transition.now + welcome.again
@@ -49,7 +49,7 @@ def wait(transition: Transition, welcome: Welcome) -> None:
 
 
 def when_due(transition: Transition) -> None:
-    """Register again when it is time; an answer that is lost is for the deadline of the first welcome."""
+    """Register again when it is time. A lost answer is covered by the deadline of the first welcome."""
     due = transition.state.register_at
     if not due:
         return

@@ -1,8 +1,9 @@
 """Exceptions of the resource manager: those that rules raise on the job, told apart from all others.
 
 What is to be raised is written down first and raised by the shell. A restarted isolator raises what was not
-confirmed, unless the job's record shows it already: the note ends with a sign of the task's run, so that it
-is no other one's. No recovery waits for any of it. Source of types, severities and notes: Flux RFC 21.
+confirmed, unless the job's record shows it already: the note ends with a mark of the task's run, which
+tells it from notes of other runs. No recovery waits for any of this. Source of types, severities and notes:
+Flux RFC 21.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def note_of(raised: Raised, run: str) -> str:
 
 
 def again(transition: Transition) -> None:
-    """Raise what an earlier isolator wrote down and did not see raised."""
+    """Raise the exceptions that an earlier isolator wrote down and did not see raised."""
     for item in transition.state.job_raises:
         if not item.outcome:
             transition.do(_command(item, again=True))
@@ -89,7 +90,7 @@ def is_ours(state: State, seen: JobExceptionSeen) -> bool:
 
 
 def on_raised(transition: Transition, event: JobExceptionRaised) -> None:
-    """The shell did it, or could not; said once for each reason."""
+    """Take whether the shell could raise an exception on the job; each reason for a failure is told once."""
     pending = any(item.ordinal == event.ordinal and not item.outcome for item in transition.state.job_raises)
     if not pending:
         return

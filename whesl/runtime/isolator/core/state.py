@@ -50,7 +50,7 @@ class Recovery(msgspec.Struct, frozen=True, kw_only=True):
     raised: Raised
     action: Action
     reason: str = ""
-    became: str = ""  # by the coordinator's count; its own budget was spent
+    became: str = ""  # the exception that the coordinator's count made of it, which has a budget of its own
     level: str = "JOB_LEVEL"
     steps: tuple[PlanStep, ...] = ()
     done: int = 0
@@ -75,7 +75,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint that the running program was asked for, because of an exception."""
 
     raised: Raised
-    until: float  # nothing is waited for after that
+    until: float  # the deadline for the checkpoint, in the core's time
     moves: float | None = None  # when it was asked for, where the task is to go on without a node after it
     arguments: dict[str, Any] = {}
 
@@ -118,11 +118,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     recovery: Recovery | None = None
     pending: tuple[Recovery, ...] = ()  # done but for the restarted program being seen to run
     recovered: tuple[int, ...] = ()  # ordinals of exceptions that a restart has gone on past
-    restarted: tuple[Raised, ...] = ()  # for which the present attempt was, and which it has not passed
-    told: tuple[Recovery, ...] = ()  # over: the coordinator may not have heard of them before a crash
+    restarted: tuple[Raised, ...] = ()  # what the present attempt recovers from, and is not past yet
+    told: tuple[Recovery, ...] = ()  # over; a crash may have kept them from the coordinator
     asked: tuple[Asked, ...] = ()  # checkpoints of the present attempt that are under way
-    moving: float | None = None  # since when the task moves off a node, by a checkpoint and a restart
-    theta: float = 0.0  # seconds that this took the last time
+    moving: float | None = None  # when the task began to move off a node, by a checkpoint and a restart
+    theta: float = 0.0  # seconds that the last move off a node took
     refusals: int = 0  # starts in a row that the resource manager did not take
     refused_since: float = 0.0
     queued: tuple[Detected, ...] = ()
@@ -130,7 +130,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     down: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()  # nodes in use that the resource manager called down under the attempt
     leases_ended: tuple[str, ...] = ()  # what agents told of leases that ended in this attempt
-    outdated: tuple[str, ...] = ()  # what the attempt is told that names a replaced node
+    outdated: tuple[str, ...] = ()  # arguments and variables of the attempt that name a replaced node
     lingering: tuple[str, ...] = ()  # nodes on which a step of an earlier attempt may never end
     job_raises: tuple[JobRaise, ...] = ()
     controls: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     stop_code: int = 0
     stop_reason: str = ""
     stop_state: TaskState = TaskState.CANCELLED
-    patient: bool = False  # the program ends by itself, when it wants
+    patient: bool = False  # the program may end by itself, without a time limit
     ended: records.Finished | None = None
 
     connected: bool = False
@@ -147,9 +147,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     next_heartbeat: float = 0.0
     welcome_deadline: float | None = None
     waits_for_welcome: bool = False
-    busy: tuple[str, ...] = ()  # nodes that other tasks of the allocation use, as far as was told
+    busy: tuple[str, ...] = ()  # nodes that other tasks of the allocation are known to use
     claimed: tuple[str, ...] = ()  # nodes that were claimed for the attempt that is to start
-    register_at: float | None = None  # not admitted yet; 0: registered again
+    register_at: float | None = None  # when to register again, while not admitted; 0: done
     said_waiting: bool = False
     killed: bool = False  # the attempt is being killed because the task is to end
     unconfirmed: bool = False  # the last attempt to fence did not succeed
@@ -158,19 +158,19 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def terminated(self) -> bool:
-        """Whether all of its job was sent SIGTERM: that ends, or runs again."""
+        """Whether the whole job was sent SIGTERM: it ends, or will run again."""
         return self.stop_reason == TERMINATED and not self.patient and bool(self.setup.job_id)
 
     @property
     def task_state(self) -> TaskState:
-        """The state in the words that the coordinator and the user know."""
+        """The task's state as the coordinator and users know it."""
         if self.ended is not None:
             return self.ended.state
         return _TASK_STATES[self.phase]
 
     @property
     def judges_output(self) -> bool:
-        """Whether what the present attempt prints matters: nothing is decided about it yet."""
+        """Whether the present attempt's output is judged: nothing is decided about the attempt yet."""
         return self.phase in (Phase.LAUNCHING, Phase.RUNNING)
 
     @property
@@ -180,7 +180,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether what a refused start has left behind is being ended."""
+        """Whether processes that a refused start has left behind are being ended."""
         return self.phase is Phase.FENCING and self.recovery is None and self.refusals > 0
 
 

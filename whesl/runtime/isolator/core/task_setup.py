@@ -59,7 +59,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         return self.spec.exceptions_of(self.task) if self.spec is not None else ()
 
     def unwatched(self) -> str:
-        """Return what to say of a task that no exception is for: its name may be wrong, or theirs."""
+        """Return the warning for a task that no exception names: one of the names may be wrong."""
         if self.spec is None or self.exceptions():
             return ""
         jobs = ", ".join(dict.fromkeys(job for item in self.spec.exceptions for job in item.jobs)) or "none"
@@ -85,7 +85,7 @@ def token_prefix(setup: Setup) -> str:
 
 
 def token(setup: Setup, attempt: int) -> str:
-    """Return an attempt's token: the same for whoever asks, so it need not be told."""
+    """Return an attempt's token; it follows from the setup, so no message has to carry it."""
     return f"{token_prefix(setup)}{attempt}"
 
 

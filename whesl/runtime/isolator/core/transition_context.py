@@ -27,7 +27,7 @@ from whesl.runtime.wire.messages import AnyMessage, Finished, RecoveryDone, Repo
 
 
 class Transition:
-    """Collects what one event leads to; the core's functions take it and return nothing.
+    """Collects the changes and commands of one event; the core's functions take it and return nothing.
 
     Args:
         state: the state before the event.
@@ -70,7 +70,7 @@ class Transition:
         """Write a detection down as a consequence of an exception, and what counting makes of it.
 
         Args:
-            found: the detector's word.
+            found: what the detector has found.
             of: the exception's ordinal; by default the last one's.
             history: what has been counted by now, None where it is not counted.
         """
@@ -136,7 +136,7 @@ class Transition:
         self.send_finished()
 
     def send_finished(self) -> None:
-        """Say (again) how it ended, and leave."""
+        """Report (again) how the task ended, and end the isolator."""
         ended = self.state.ended
         assert ended is not None
         self.send(

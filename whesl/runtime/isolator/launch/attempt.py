@@ -74,7 +74,7 @@ class Attempt:
     def settle(self, limit: float) -> None:
         """Wait until the runner has become the task's command, or has ended, at most ``limit`` seconds.
 
-        Before, a signal would reach nobody, or a shell that does not know of it yet.
+        An earlier signal would reach no process, or a shell that has no trap for it yet.
         """
         deadline = time.monotonic() + limit
         own = attempt_processes.command_line(self.pid)
@@ -131,7 +131,7 @@ class Attempt:
         """
         status = directory.status(number)
         found = attempt_processes.of_attempt(token)
-        # The runner is the first of them; a daemon leads a session as well.
+        # The runner is the first of the attempt's session leaders; daemons lead sessions as well.
         leaders = (process for process in found if process.pid == process.session)
         leader = min(leaders, key=lambda process: (process.started, process.pid), default=None)
         if leader is not None and taskdir.read_status(status) is None:

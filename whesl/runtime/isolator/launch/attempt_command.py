@@ -87,7 +87,8 @@ def compose(
     if configuration.command is not None:
         command = paths.arguments(configuration.command, place)
     elif job.script:
-        # The script itself is where it was: a copy, under another name, only where it names what has moved.
+        # The script itself stays where it was; a copy is run only where the script names paths that have
+        # moved.
         own, changed = job.command[job.script], os.fsencode(paths.text(os.fsdecode(script)))
         if changed != script:
             own, mapped = places.script, changed

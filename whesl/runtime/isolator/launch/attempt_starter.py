@@ -77,7 +77,7 @@ class Starter:
             if begun is not None:
                 return begun
         try:
-            # What is repeated is done twice at most up to the start itself, and the start is the last of it.
+            # A repeated call may do everything before the start twice, and never the start, which comes last.
             return disk_reserve.written(
                 directory.path, lambda: file_retry.retried(lambda: self._begin(command))
             )
@@ -107,7 +107,8 @@ class Starter:
         self.write_reconfigure(command.configuration)
         file_retry.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
         if account := self._job.setup.account:
-            with contextlib.suppress(OSError):  # others may take its nodes then, as without the account
+            # other tasks may take these nodes then, as without the account
+            with contextlib.suppress(OSError):
                 node_claims.claim(account, str(directory.path), lambda *_: command.nodes.active)
         launch = self._compose(command)
         if command.nodes.swapped:

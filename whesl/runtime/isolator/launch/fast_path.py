@@ -4,7 +4,7 @@ The usual case: a task that nobody has begun, rules that were checked before (``
 resource manager. Then what is to be done follows from options and environment, and what checks rules, other
 resource managers and earlier runs need not be loaded. In every other case, and whenever anything is not as
 it should be, ``full_path`` does it all, and says what is wrong: nothing was started then, and no input read.
-Both come to the same; a test compares them. Standard library only.
+Both paths have the same result; a test compares them. Standard library only.
 
 As always: job.json is on disk before anything is started, under the task's lock, which the isolator inherits.
 """
@@ -44,7 +44,7 @@ def prepare(options: Mapping[str, Any]) -> dict[str, Any] | None:
     Args:
         options: those of ``whesl exec``, by their names there.
 
-    Returns None when it is not the usual case: then nothing was done that the other way would not do again.
+    Returns None when it is not the usual case: then nothing was done that ``full_path`` would not do again.
     Raises UsageError for a script that cannot be read; OSError.
     """
     try:
@@ -175,7 +175,7 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     gate = os.pipe()
     started = 0
     with signal_delivery.signals_kept():
-        # First, so that the lock names it from the task's first moment on; it waits at the gate.
+        # The isolator is started first, so that the lock names it from the beginning; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself
             takeover_lock.sign(task.lock, _owner(task.setup, pid))
@@ -226,7 +226,8 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
     """Start the first attempt, and return its runner's process number. Raises OSError."""
     path, setup = task.path, task.setup
     place = f"{path}/{_ATTEMPT}"
-    # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
+    # Only this process makes the directory: who finds it there leaves the start to the isolator, which looks
+    # first.
     file_retry.retried(lambda: os.mkdir(place, 0o700))  # noqa: PTH102
     most, last = node_division.usual(setup["nodes"], setup["own_node"], use_own=setup["use_own_node"])
     last |= set(setup.get("taken", ()))

@@ -65,7 +65,8 @@ def begin(job: Job, directory: TaskDir, allocation: Allocation, spawn: Spawn = P
 
     Returns 0 when it could not be started: the isolator tries again, and says why.
     """
-    # Made by nobody but us: whoever finds it there leaves the start to the isolator, which looks first.
+    # Only this process makes the directory: who finds it there leaves the start to the isolator, which looks
+    # first.
     try:
         file_retry.retried(lambda: directory.attempt(NUMBER).mkdir(mode=0o700))
     except OSError:

@@ -37,8 +37,8 @@ from whesl.runtime.locking.job_leader_identity import gone
 from whesl.runtime.locking.takeover_lock import HeldError, Owner
 from whesl.runtime.wire.keys import home
 
-_AGAIN = 0.1  # seconds between two looks at who was faster
-_FASTER = 10.0  # seconds after which that has to be seen
+_AGAIN = 0.1  # seconds between two looks at a call that was faster
+_FASTER = 10.0  # seconds after which the result of a faster call has to be seen
 
 
 class AlreadyRunError(WheslError):
@@ -60,7 +60,8 @@ def prepare(request: Request) -> dict[str, Any] | int:
     standard_streams.open_standard_streams()
     here = home()
     spec = _rules(request, here)
-    # For all that is started from here: asked later, Slurm would leave out a node that it has lost meanwhile.
+    # Asked now, for all that is started from here: later Slurm would leave out a node that it has lost
+    # meanwhile.
     os.environ.update(withheld(os.environ))
     allocation = current_allocation(os.environ)
     info = allocation.describe()
@@ -132,7 +133,7 @@ def _start(
     lock = directory.lock(job.setup)
     old = decode_errors.load(directory.job_file, Job)
     if old is not None and (old.setup.claim, old.setup.salt) == (job.setup.claim, job.setup.salt):
-        # What a call before this one started may run, with nobody left who has written it down.
+        # An earlier call may have started processes, and have died before it could write that down.
         setup = msgspec.structs.replace(job.setup, account=old.setup.account, taken=old.setup.taken)
         job = msgspec.structs.replace(job, first=old.first, setup=setup)
     else:
@@ -149,7 +150,7 @@ def _start(
     file_retry.remove(directory.result_file)
     gate = os.pipe()
     with signal_delivery.signals_kept():
-        # First, so that the lock names it from the task's first moment on; it waits at the gate.
+        # The isolator is started first, so that the lock names it from the beginning; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself
             takeover_lock.sign(lock, taskdir.holder_of(job.setup, pid))
@@ -203,7 +204,7 @@ def _earlier(directory: TaskDir, setup: Setup, info: AllocationInfo, request: Re
     )
     restarted = info.rjms != manager_table.HOST and setup.workflow != setup_json.WITHOUT_WORKFLOW
     claim = setup.claim if restarted or not same_job else old.setup.claim
-    # A name that was made up for a call would be another one's: what that call started would not be found.
+    # A generated name is another one at each call: what an earlier call has started would not be found by it.
     task = setup.task if request.step or request.name else old.setup.task
     # The journal goes on, and with it the count of attempts.
     return msgspec.structs.replace(
@@ -254,6 +255,6 @@ def _put_aside(directory: TaskDir) -> None:
     try:
         file_retry.retried(lambda: directory.path.rename(aside))
     except FileNotFoundError:
-        if not file_retry.exists(aside):  # renamed by a call that failed all the same
+        if not file_retry.exists(aside):  # a call may have renamed the file although it reported a failure
             raise
     directory.make()

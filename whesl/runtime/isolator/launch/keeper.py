@@ -35,9 +35,9 @@ RESTART_WINDOW = 60.0
 EXIT_NO_ISOLATOR = 70  # EX_SOFTWARE of sysexits.h: the isolator keeps dying
 EXIT_TEMPORARY = 75  # EX_TEMPFAIL: another run of the task goes on
 LOST = 76  # the isolator's status when another one has taken its task over
-# What an isolator is told that waits to load: to do so, or that it is not needed. Without a word, it loads.
+# Messages to an isolator that waits to load: load, or end unused. When the pipe closes unused, it loads.
 GO, PARTING = b"+", b"-"
-# Seconds within which a signal that has ended the job's script comes to us, too.
+# Seconds within which a signal that has ended the job's script reaches the keeper, too.
 _TOLD = 0.5
 # A file called random.py in the task's directory is the task's, and no module of WHESL (from Python 3.11 on).
 _SAFE = ["-P"] if sys.version_info >= (3, 11) else []
@@ -100,7 +100,7 @@ class Keeper:
         self._script = procfs.Watched(batch) if batch not in (0, os.getpid()) else None
         self._held: list[tuple[int, str]] = []  # signals that came before there was a program
         self._heard: set[int] = set()
-        self._ending: list[int] = []  # of which no isolator could be told yet
+        self._ending: list[int] = []  # signals of which no isolator could be told yet
         self._program: tuple[int, signal_delivery.Program] | None = None
         self._witnesses: signal_delivery.Witnesses | None = None
         self._first_runner = runner
@@ -140,7 +140,8 @@ class Keeper:
         self._tell(str(result.get("notice", "")))
         code = int(result["code"])
         left = self._left()[1:]
-        # Else by a signal before its program began, or by a kill without an answer: the plain one had died.
+        # Else a signal came before the program began, or a kill had no answer: the plain command would have
+        # died of it.
         if left == (code, True) or (code - 128 in self._heard and left != (code, False)):
             self.died_of = code - 128
         return code
@@ -177,7 +178,7 @@ class Keeper:
                 if self._runner is not None:
                     self._reap_runner()
                 result = short.end()
-        except Exception as error:  # whatever it was, an isolator does it as always
+        except Exception as error:  # whatever has failed, an isolator does the same work
             with contextlib.suppress(OSError), open(f"{self._directory}/log", "a") as log:  # noqa: PTH123
                 log.write(f"an isolator is needed: {error!r}\n")
         if isolator is not None:
@@ -224,7 +225,7 @@ class Keeper:
         self._reap()
 
     def _end_with_script(self, script: procfs.Watched, poller: select.poll, signals: int) -> None:
-        """Die as the job's script has: the isolator ends with us, and nothing outlives the job.
+        """Die as the job's script has died: the isolator ends with its keeper, and nothing outlives the job.
 
         Where a signal to all of the job was the reason, the program has its time to end by it.
         """
@@ -322,7 +323,7 @@ class Keeper:
         if self._bereft is not None:
             return False
         now = time.monotonic()
-        # One that has lived for a while was well; how long an ailing one takes to end does not matter.
+        # An isolator that has run for a while was sound; how long a failing one takes to end does not matter.
         if self._starts and now - self._starts[-1] >= RESTART_WINDOW:
             self._starts = []
         if len(self._starts) >= RESTARTS:
@@ -331,10 +332,11 @@ class Keeper:
             elif self._last:
                 return False
             else:
-                # The task may have ended just before we looked: one more isolator is to say how.
+                # The task may have ended just before the last look: one more isolator reports how.
                 self._last = True
         self._starts.append(now)
-        # The first restart is immediate; one that dies at once must not burn its chances in a second.
+        # The first restart is immediate; later ones wait, so that one that dies at once does not use up all
+        # in a second.
         time.sleep(0.0 if len(self._starts) == 1 else 0.2 * 2 ** len(self._starts))
         self._isolator = start_isolator(self._python, self._directory)
         self._child = True
@@ -343,7 +345,8 @@ class Keeper:
     def _outlast(self, signals: int, patience: float) -> bool:
         """Wait beside a task without an isolator: until its end, a signal or the time asks for a new one.
 
-        Our own end would be the job's, and so the task's: a task that is well does not pay for what ails us.
+        The keeper's end would be the job's, and so the task's: a sound task must not end by WHESL's own
+        trouble.
 
         Args:
             signals: where signals arrive.
@@ -404,7 +407,8 @@ def start_isolator(
     try:
         log = file_retry.retried(lambda: os.open(f"{task_dir}/log", append, 0o600))
     except OSError:
-        log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)  # the task needs it more than its log
+        # the task needs its isolator more than the isolator's log
+        log = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
     keeper = os.getpid()
     pid = os.fork()
     if pid == 0:

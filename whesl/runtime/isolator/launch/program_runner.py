@@ -82,7 +82,8 @@ def run(status: str, become: Callable[[], NoReturn]) -> int:
         become: called in the child.
     """
     held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, the kernel would tell nobody how a child ended
+    # where SIGCHLD is ignored, the kernel keeps no child's status
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave(status, "run")
     code, word = _run(become, held)
     _leave(status, f"{code} {word}")

@@ -100,7 +100,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
             hint="tasks are called WORKFLOW/TASK; --step and --instance may have some",
         )
     granted = spares_granted(os.environ, request.workflow, request.step)
-    # There may have been none to give.
+    # The resource manager may have given none.
     spares = request.spares if granted is None else granted
     components = manager_table.manager(given.rjms).components
     heterogeneous = bool(components and os.environ.get(components))
@@ -145,7 +145,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "heterogeneous": heterogeneous,
         "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
-        # What earlier runs did is found by the task's name; without one, only that there were some.
+        # Earlier runs are found by the task's name; without a name, only their number is known.
         "earlier": 0 if request.step or request.name or request.task_dir else given.restart_count,
         "coordinator_wait": request.coordinator_wait,
         "term_grace": request.term_grace,

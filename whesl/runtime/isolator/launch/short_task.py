@@ -1,4 +1,4 @@
-"""A task that is over before an isolator has loaded, and of which none has to judge anything.
+"""A task that ends before its isolator has loaded, and of which an isolator would judge nothing.
 
 Loading an isolator takes more of a processor than many a task does. So it waits, while its keeper looks
 whether the task ends within a second, well, and without any output that the rules may look for. Then the

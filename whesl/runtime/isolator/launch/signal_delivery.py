@@ -1,4 +1,4 @@
-"""Signals on their way from the keeper to the program: each comes to those whom it was meant for, once.
+"""Signals on their way from the keeper to the program: each reaches the processes that it is meant for, once.
 
 The program runs in a process group of its own, so of a signal to the keeper it hears, depending on who sends
 it how,
@@ -31,24 +31,24 @@ _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 SIGNALS = frozenset(
     signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGPIPE} - _FAULTS
 )
-# After these a task is not recovered any more.
+# After one of these signals a task is not recovered any more.
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# By these the keeper tells the isolator of one that came to the program alone, and is no end of the job.
+# Signals by which the keeper tells the isolator of a signal to the program alone, which is no end of the job.
 ALONE = {signum: signal.SIGRTMIN + 9 + place for place, signum in enumerate(ENDING)}
 ONE, GROUP, EVERYBODY = "one", "group", "everybody"
-# Seconds within which who sends a signal to many has sent it to all of them.
+# Seconds within which a signal that is sent to many processes has reached all of them.
 _SENDING = 0.05
 _LOOK = 0.002
-# Seconds for which a signal to everybody is not taken for another one when it comes again: what is pending is
-# pending once.
+# Seconds within which a repeated signal to all processes counts as the same one: a pending signal is pending
+# once, however often it was sent.
 _AGAIN = 0.5
-# Seconds for which a program may take to handle a signal that came before it was there.
+# Seconds that a program has to handle a signal that came before the program had started.
 _BEGINNING = 1.0
 _CATS = ("/bin/cat", "/usr/bin/cat")
 
 
 def heard() -> list[int]:
-    """Return what this process does not ignore by its caller's wish, as under nohup; so shall its task.
+    """Return the signals that this process does not ignore by its caller's wish (nohup), as its task.
 
     Python itself ignores SIGXFSZ.
     """
@@ -61,12 +61,12 @@ class _Pair:
 
     Args:
         cat: a program that does nothing until its standard input ends.
-        read: what they read from.
+        read: the pipe that they read from.
     """
 
     def __init__(self, cat: str, read: int) -> None:
         self.near = self.far = 0
-        self.told: set[int] = set()  # signals of which they have told already
+        self.told: set[int] = set()  # signals that these witnesses have shown already
         actions = [
             (os.POSIX_SPAWN_DUP2, read, 0),
             *((os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)),
@@ -78,7 +78,7 @@ class _Pair:
             )
 
     def saw(self, signum: int, *, far: bool) -> bool:
-        """Whether a signal was sent to one of them since they told of it last."""
+        """Whether a signal was sent to one of the witnesses since they last showed it."""
         return signum not in self.told and bool(_pending(self.far if far else self.near) >> (signum - 1) & 1)
 
     def end(self) -> None:
@@ -93,22 +93,22 @@ class _Pair:
 class Witnesses:
     """The two witnesses, and the two before them. They end with this process.
 
-    What is pending stays so: for the next signals others take their place. Those before them have seen what
-    was sent meanwhile (Slurm sends TERM two milliseconds after CONT).
+    A pending signal stays pending, so new witnesses take the place of these for the next signals. The earlier
+    two have seen what was sent meanwhile (Slurm sends TERM two milliseconds after CONT).
     """
 
     def __init__(self) -> None:
-        # All read from this pipe for as long as this process holds its other end.
+        # All witnesses read from this pipe, until this process closes its other end.
         self._read, self._held = os.pipe2(os.O_CLOEXEC)
         self._cat = next((path for path in _CATS if os.access(path, os.X_OK)), "")
-        self._everybody: dict[int, float] = {}  # when each signal was sent to everybody last
+        self._everybody: dict[int, float] = {}  # when each signal was last sent to all processes
         self._pairs = [self._begin()]
 
     def _begin(self) -> _Pair:
         return _Pair(self._cat, self._read)
 
     def reach(self, signums: Iterable[int]) -> dict[int, str]:
-        """Return for whom signals were meant that this process has been sent just now."""
+        """Return for which processes the signals were meant that this process has just received."""
         wanted, began = set(signums), time.monotonic()
         found = {
             signum: EVERYBODY for signum in wanted if began - self._everybody.get(signum, -_AGAIN) < _AGAIN
@@ -160,7 +160,7 @@ class Program:
 
         Args:
             signum: the signal.
-            reach: for whom it was meant.
+            reach: the processes that it was meant for.
             early: it came before the program was there, so the program is given a second to handle it.
         """
         pid = self._main()
@@ -181,7 +181,7 @@ class Program:
         own, name = _described(self._runner)
         for pid in children(self._runner):
             line, called = _described(pid)
-            # Between fork and exec it is a copy of the runner; what stays a fork gives itself another name.
+            # Between fork and exec the child is a copy of the runner, by its name, too.
             if line and (line, called) != (own, name):
                 return pid
         return 0
@@ -221,7 +221,7 @@ def die(signum: int) -> None:
 
 
 def hold_signals() -> None:
-    """Let signals wait until a keeper listens, who passes them on."""
+    """Let signals wait until a keeper listens, which passes them on."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 

@@ -2,7 +2,7 @@
 
 The earlier isolator may live on and not have heard yet: it is waited for. Or its host is dead, and the file
 server keeps the lock of a client that will never give it back (NFS: until its lease is over, or it boots
-again). Who it was stands in the lock; whether it can still live, the resource manager tells.
+again). The lock names its owner; the resource manager tells whether that owner can still live.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def fate(owner: Owner, info: AllocationInfo, scheduler: Callable[[str], Schedule
     except WheslError:
         return Fate.SUPERSEDED if superseded else Fate.UNKNOWN
     if record is None:
-        # Forgotten; or a job of another cluster with the same home, whose hosts this one does not know.
+        # The job is forgotten, or it is one of another cluster with the same home, whose hosts this one does
+        # not know.
         return Fate.DEAD if state is not None else Fate.UNKNOWN
     if record.state.ended or record.batch_host_lost:
         return Fate.DEAD
@@ -77,7 +78,7 @@ def present(
     """Return who runs a task now, None when nobody does; a dead host's lock is taken from it.
 
     The isolator of this job's earlier run may live: its end is waited for, up to HANDOVER, unless its host
-    is down. After that Slurm's word that this run has ended counts, and the isolator finds its lock lost.
+    is down. After that Slurm's report that the run has ended counts, and the isolator finds its lock lost.
 
     Args:
         directory: the task's.

@@ -14,7 +14,7 @@ TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# What a file system says that takes nothing. Who may use a place, and what lies there, is its owner's choice.
+# Errors of a file system that takes no writes. Missing rights and wrong names are the user's own.
 REFUSING = frozenset({errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ESTALE})
 
 

@@ -50,12 +50,12 @@ from whesl.runtime.wire.own_addresses import own_addresses
 LOG = logging.getLogger(__name__)
 RELAUNCH_AFTER = 3.0
 START_LIMIT = 30.0
-REVIVALS = 3  # of the agent on one node
+REVIVALS = 3  # how often the agent on one node is started again
 LOOK_AGAIN = 0.02  # seconds, while a connection has closed or the responder is behind
 STALE = 0.5  # seconds by which a responder that runs is behind at most
 LEAVE_LIMIT = 1.0  # seconds until agents that were told to leave are killed
 
-# What has happened: an agent is there or lost, or says what was asked of it, or that it had to end something.
+# Events of agents: one is there or lost, has answered a request, or had to end an attempt.
 Said = Received[FromAgent | ToAgent]
 Fact = NodeUp | NodeLost | Said
 
@@ -73,7 +73,7 @@ class _Adopted:
 
 
 class _LeaseSilence(Silence):
-    """Silence in which a lease is over only once the responder will extend it no more."""
+    """Silence for which a lease is over only when the responder will not extend it any more."""
 
     listened = 0.0  # until when the responder has run
 
@@ -129,8 +129,9 @@ class Agents:
         self._witness = Worker()
         self._seen: list[tuple[str, bool | None, float | None]] = []
         self._ends: set[tuple[str, int]] = set()
-        self._closing: set[str] = set()  # whose connection to this process has closed
-        self._requests: dict[tuple[str, str], Kill] = {}  # by node and token, until they are answered
+        self._closing: set[str] = set()  # nodes whose agent's connection to this process has closed
+        # requests to kill, by node and token, until they are answered
+        self._requests: dict[tuple[str, str], Kill] = {}
         self._held: SignalProcesses | None = None
         self._look_again: float | None = None
         self._polled = now
@@ -146,7 +147,7 @@ class Agents:
         except BindError:
             if old is None:
                 raise
-            # Somebody else has the port now; the old agents will find nobody, and leave by themselves.
+            # Another program has the port now: the old agents reach nobody, and end by themselves.
             old, keys = None, LinkKeys.generate()
             self._server = _listening(keys)
         if old is None:
@@ -178,7 +179,7 @@ class Agents:
         return (*self._server.sockets, self._witness.fileno())
 
     def _launch(self, nodes: tuple[str, ...]) -> Step | None:
-        # Made here: whoever writes to it would make it with the user's umask.
+        # Made here, private: who writes to the file first would make it with the user's umask.
         log = str(self._link.parent / "agents.log")
         with contextlib.suppress(OSError):
             file_retry.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
@@ -202,7 +203,7 @@ class Agents:
             self._write_down()
 
     def _write_down(self) -> None:
-        """Keep what an isolator after this one has to know of the steps that carry the agents."""
+        """Write down what a later isolator has to know of the steps that carry the agents."""
         with contextlib.suppress(OSError):  # on a full disk; then a step's end looks like the loss of nodes
             found = [
                 process for step in self._steps if (process := attempt_processes.read(step.pid)) is not None
@@ -225,12 +226,12 @@ class Agents:
             steps.append(step)
 
     def _witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
-        """Take in a look. A node that lives without an agent gets one while a fence waits for its answer."""
+        """Take a look's result. A node that lives without an agent gets one while a fence waits for it."""
         self.silence.witnessed(node, gone, closed, now)
         awaited = any(asked == node for asked, _ in self._requests)
         if gone is not False or not awaited or not self.silence.is_lost(node):
             return
-        # None was started where the node's silence made it lost: it was down, or cut off, and is back.
+        # No agent was started while the node was lost by its silence; it was down or cut off, and is back.
         steps = self._revived.setdefault(node, [])
         if not steps or steps[-1].poll() is not None:
             del steps[-1:]
@@ -280,7 +281,7 @@ class Agents:
         return facts
 
     def _found(self, node: str) -> None:
-        """A connection is there (again): what was asked on an earlier one may not have arrived."""
+        """Repeat requests on an agent's new connection: they may not have arrived on an earlier one."""
         self._closing.discard(node)
         for (asked, _), request in self._requests.items():
             if asked == node:
@@ -320,7 +321,7 @@ class Agents:
         try:
             return self._allocation.gone(node)
         except Exception as error:
-            # Whatever it was, nothing was seen: the lease decides then.
+            # Whatever has failed, the daemon was not seen: the lease decides then.
             LOG.debug("the daemon of %s could not be observed: %s", node, error)
             return None
 
@@ -353,12 +354,12 @@ class Agents:
             node: which.
             token: the attempt's.
             number: of this request; its answer has the same one.
-            steps: the resource manager's that are known to be the attempt's.
+            steps: the resource manager's steps that are known to belong to the attempt.
         """
         self._requests[node, token] = request = Kill(token=token, number=number, steps=steps)
         sent = self._server.send(node, request)
         if not sent and self.silence.unheld(node):
-            self._look(node)  # looks have become seldom
+            self._look(node)  # looks at the node's daemon have become rare
         return sent
 
     def read_stacks(self, node: str, token: str) -> bool:
@@ -371,7 +372,7 @@ class Agents:
             self._server.send(node, FindProgram(token=token))
 
     def signal(self, token: str, signum: int, version: int = 0) -> None:
-        """Send a signal to the attempt's processes on all nodes; one of a version also to agents to come."""
+        """Send a signal to the attempt's processes on all nodes; with a version, also by later agents."""
         message = SignalProcesses(token=token, signum=signum, version=version)
         if version:
             self._held = message
@@ -416,7 +417,7 @@ class Agents:
 
 
 def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
-    """Listen on one of the ports that are meant for it, or on any: a task never fails for that."""
+    """Listen on one of the ports that are meant for agents, or on any: no task fails for want of a port."""
     try:
         if (ports := allowed(os.environ)) is not None:
             return LinkServer("*", 0, keys, FROM_AGENT, ports=ports)
@@ -426,7 +427,7 @@ def _listening(keys: LinkKeys) -> LinkServer[FromAgent | ToAgent]:
 
 
 def _lease_listening() -> socket.socket:
-    """Listen for heartbeats, on one of the ports that are meant for it, or on any."""
+    """Listen for heartbeats, on one of the ports that are meant for agents, or on any."""
     try:
         if (ports := allowed(os.environ)) is not None:
             return listen(random.sample(ports, len(ports)))

@@ -1,4 +1,4 @@
-"""Which part of an allocation a task takes that uses not all of it: nodes that no other task uses, if it can.
+"""The nodes of a task that uses a part of an allocation: nodes of no other task, where there are enough.
 
 Standard library only: ``whesl exec`` decides it before anything of the isolator is loaded.
 """
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
-    """Claim a task's nodes, and return the fields of its ``Setup`` that say of whose account.
+    """Claim a task's nodes, and return the fields of its ``Setup`` that name the allocation's account.
 
-    To be called with the task's lock held, by which others see that its claim stands.
+    To be called with the task's lock held: by the lock, other tasks see that the claim is valid.
 
     Args:
         setup: the JSON of the ``Setup`` so far.
@@ -36,5 +36,5 @@ def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
             lambda used, _: node_division.divided(nodes, wanted, frozenset(), last | used)[0],
         )
     except OSError:
-        return {}  # its nodes may be another task's, too: as without the account
+        return {}  # without the account, other tasks may use the same nodes
     return {"account": account, "taken": sorted(used)}

@@ -1,4 +1,4 @@
-"""The isolator's worker thread: what may take long (killing, linking, asking) happens here, in order."""
+"""The isolator's worker thread: calls that may take long (killing, linking, asking) run here, in order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Worker:
         self._wake()
 
     def results(self) -> list[Callable[[], None]]:
-        """Return what is to be called now, in order."""
+        """Return the calls that wait for the event loop, in order."""
         with contextlib.suppress(BlockingIOError):
             os.read(self._read, 4096)
         ready = []
@@ -53,7 +53,7 @@ class Worker:
         return ready
 
     def close(self) -> None:
-        """Let the thread end after what it does now."""
+        """Let the thread end after its present call."""
         self._calls.put(None)
 
     def _run(self) -> None:

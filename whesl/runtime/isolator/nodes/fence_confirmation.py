@@ -1,4 +1,4 @@
-"""Fencing one attempt on all its nodes: who has confirmed, who cannot be asked, and when it is over. Pure.
+"""Fencing one attempt on all its nodes: which have confirmed, which cannot be asked, when it is over. Pure.
 
 Nothing new starts before every node has either said that no process is left, or is dead (its agent's
 connection closed and the resource manager's daemon ended), or has been silent for longer than its agent's
@@ -12,9 +12,10 @@ from collections.abc import Iterable
 
 from whesl.runtime.isolator.nodes.liveness import LEASE_MARGIN, Silence
 
-# A present agent's own limit for killing is shorter; this one is for answers that were lost.
+# Seconds until a request is repeated, in case its answer was lost. An agent's own limit for killing is
+# shorter.
 ANSWER_LIMIT = 15.0
-# Agents that have never spoken may still be starting: as long as this, or as any other silence may last.
+# Agents that were never heard may still be starting: for so many seconds, or as long as any silence may last.
 START_PATIENCE = 5.0
 
 
@@ -28,8 +29,8 @@ class Fence:
         now: monotonic seconds.
         limit: silence after which an agent counts as lost, seconds.
 
-    ``unreachable`` and ``unasked`` nodes have to be told of the attempt's end should their agents speak after
-    all: the former hold nothing by then, of the latter nothing is known but what their launcher was told.
+    Agents of ``unreachable`` and ``unasked`` nodes that are heard after all have to end the attempt there.
+    Nothing of it runs on the former by then; on the latter, only the launcher was told to end it.
     ``forced``: a launcher had to be killed, so its resource manager may never hear of the end of its step.
     ``strange`` are steps of the job on these nodes of which nothing tells whose they are: the attempt's, if
     its ``launchers`` have started them by the resource manager's books, which puts them among its ``steps``.
@@ -49,15 +50,15 @@ class Fence:
         self.launchers: set[int] = set()
         self.strange: set[str] = set()
         self.steps: tuple[str, ...] = ()
-        self.asking = False  # the resource manager, whose the strange ones are
+        self.asking = False  # whether the resource manager is being asked whose the strange steps are
         self._asked_about: set[str] = set()
         self._patience = max(START_PATIENCE, limit)
-        # Until a lease is over nothing else decides.
+        # Seconds that an answer may take: until the lease is over, silence decides nothing.
         self._answer_limit = max(ANSWER_LIMIT, limit + LEASE_MARGIN)
         self.failed: list[str] = []
         self.here = False
-        self.number = 0  # of the request that counts
-        self.asked = now  # when that was made
+        self.number = 0  # the number of the newest request to kill: answers to earlier ones do not count
+        self.asked = now  # when the newest request was made, monotonic seconds
         self._nodes = tuple(nodes)
         self._waiting = dict.fromkeys(self._nodes)
 
@@ -115,7 +116,7 @@ class Fence:
                 self.failed.append(f"{left} processes on {node}")
 
     def check(self, silence: Silence, now: float) -> None:
-        """Give up on nodes that surely hold nothing any more.
+        """Wait no more for nodes on which surely nothing of the attempt runs.
 
         Args:
             silence: of the agents.
@@ -134,7 +135,8 @@ class Fence:
                     del self._waiting[node]
                     self.failed.append(f"{node} did not answer")
             elif now > self.began + self._patience:
-                # Its agent never came up: nothing is known of it, and nobody can be asked.
+                # The node's agent was never heard: nothing is known of the node, and no process there can be
+                # asked.
                 del self._waiting[node]
                 self.unasked.append(node)
 

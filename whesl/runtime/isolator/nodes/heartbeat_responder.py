@@ -2,7 +2,7 @@
 whesl.runtime.isolator.nodes.heartbeat_responder``.
 
 A process of its own, which touches no file once it runs: the isolator may be blocked in a file system,
-stopped or dead for as long as it likes, and no lease ends. What was answered when is in the table
+stopped or dead for any time, and no lease ends. What was answered when is in the table
 (``lease_table``), where the isolator reads it. It is killed when the task is over, and ends a while after
 isolator and keeper.
 Standard input carries its setup as JSON.
@@ -53,7 +53,7 @@ class Responder:
         self._watched: dict[int, int] = {}  # by process number: a descriptor of that process
 
     def run(self) -> None:
-        """Answer until nobody is served any more."""
+        """Answer heartbeats until neither isolator nor keeper is left."""
         poller = zmq.Poller()
         for sock in self._server.sockets:
             poller.register(sock, zmq.POLLIN)
@@ -81,7 +81,7 @@ class Responder:
     def _answer_to(self, node: str, beat: Beat) -> ToAgent:
         if beat.ended:
             self._table.refuse(node, refused=False)
-        # Nothing is noted of an agent that this answer may never reach: it would hold no lease.
+        # No answer is noted that may not reach its agent: the agent would hold no lease.
         extends = self._table.answer(node, time.monotonic()) if beat.held else not self._table.refused(node)
         return BeatAnswer(number=beat.number) if extends else BeatRefused(number=beat.number)
 

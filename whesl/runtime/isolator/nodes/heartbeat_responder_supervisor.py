@@ -29,7 +29,7 @@ class Leases:
         nodes: whose agents hold them.
         keys: of the agents' link.
         listening: what the responder listens with; closed here. None to look for one that runs.
-        old: what an earlier isolator wrote down of it.
+        old: what an earlier isolator wrote down of the responder.
 
     Raises WheslError when there is none and none can be started.
     """
@@ -95,9 +95,9 @@ class Leases:
         self.table.served = (os.getpid(), os.getppid())
 
     def revive(self, now: float) -> bool:
-        """Start another responder where this one has ended; whether that was done.
+        """Start another responder where this one has ended; return whether that was done.
 
-        The agents' leases go on: the port refuses connections meanwhile, which they notice.
+        The agents' leases go on: agents notice that the port refuses connections meanwhile.
         """
         if now < self._start_at or not self._ended():
             return False

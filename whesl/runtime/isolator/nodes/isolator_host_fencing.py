@@ -1,4 +1,4 @@
-"""What is done to an attempt on the isolator's own node: killing, and reading stacks."""
+"""An attempt's processes on the isolator's own node: they are killed, or their stacks read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def kill(
     Args:
         token, runner, steps, patience, launchers_ended: as for ``attempt_processes.kill_all``.
         open_below: directories below which files that are open for writing are noted first.
-        gentle: ask with SIGTERM first, since nobody else ends the ranks on other nodes.
+        gentle: send SIGTERM first: only the launcher can end the ranks on other nodes.
     """
     files: dict[bytes, None] = {}
     with contextlib.suppress(OSError):

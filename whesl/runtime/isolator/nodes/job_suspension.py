@@ -1,9 +1,9 @@
-"""Whether the job is suspended: its resource manager stopped it, and nothing in it is to blame.
+"""Whether the job is suspended: its resource manager has stopped it, so that silence means no failure.
 
-A resource manager stops one node after the other, and what it stops last sees the others fall silent. So it
-is asked before a silence is judged, in a thread of its own, from half of the limit on, and its answer waited
-for, at most ``ANSWER_LIMIT`` after the limit. It also knows for how long the job was suspended before, which
-is told of hangs that are found soon after the job was resumed.
+A resource manager stops one node after the other, and the node that it stops last sees the others fall
+silent. So the manager is asked before a silence is judged, in a thread of its own, from half of the limit on;
+its answer is waited for until at most ``ANSWER_LIMIT`` after the limit. It also tells for how long the job
+was suspended before, which explains hangs that are found soon after the job was resumed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANSWER_LIMIT = 3.0  # seconds for which a hang, or a silence that is over its li
 
 
 class Suspension:
-    """What the resource manager says of that.
+    """Asks the resource manager whether the job is suspended.
 
     Args:
         allocation: the job.
@@ -33,8 +33,8 @@ class Suspension:
         self._asking = False
         self._ask_at = 0.0
         self.present = False
-        self.seconds = 0.0  # for how long it was suspended before, as far as that is known
-        self.asked = 0.0  # when the question was put that was answered last, monotonic seconds
+        self.seconds = 0.0  # for how long the job was suspended before, as far as is known
+        self.asked = 0.0  # when the last answered question was asked, monotonic seconds
 
     @property
     def sockets(self) -> tuple[int, ...]:
@@ -43,22 +43,22 @@ class Suspension:
 
     @property
     def knowable(self) -> bool:
-        """Whether anybody can be asked."""
+        """Whether the resource manager can tell."""
         return self._allocation is not None
 
     def ask(self, now: float) -> None:
-        """Ask, unless that was done a moment ago."""
+        """Ask the resource manager, unless it was asked a moment ago."""
         if self._worker is None or self._asking or now < self._ask_at:
             return
         self._asking, self._ask_at = True, now + AGAIN
         self._worker.submit(self._look, lambda found: self._answered(found, now))
 
     def unanswered(self, since: float) -> bool:
-        """Whether no question that was put since then has been answered."""
+        """Whether no question asked since a time has been answered."""
         return self.knowable and self.asked < since
 
     def poll(self, now: float) -> None:
-        """Take answers in; a job that is suspended is asked about until it is not."""
+        """Take answers; while the job is suspended, go on asking."""
         for call in self._worker.results() if self._worker is not None else ():
             call()
         if self.present:
@@ -111,7 +111,7 @@ class HeldSilence:
         self._suspension.ask(now)
 
     def now(self, now: float) -> bool:
-        """Whether silence tells nothing yet."""
+        """Whether silence is not to be judged yet."""
         since = self._since
         bound = self._limit / 2 + ANSWER_LIMIT
         return since is not None and now < since + bound and self._suspension.unanswered(since)

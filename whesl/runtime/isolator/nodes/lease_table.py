@@ -1,4 +1,4 @@
-"""What the responder and its isolator know of the agents' leases: numbers in memory that both have mapped.
+"""The agents' leases, as numbers in memory that the responder and its isolator share.
 
 The memory has no name (memfd_create(2)), so none is left behind: it goes with the last process that has it.
 An isolator that is started again opens it as the responder's descriptor below /proc. Times are
@@ -63,7 +63,7 @@ class LeaseTable:
     def answer(self, node: str, now: float) -> bool:
         """Note an answer before it is sent; False when it must not be, since the lease was given up.
 
-        The isolator writes first and reads then, as this does: one of the two sees the other's.
+        Isolator and responder both write before they read: one of the two sees what the other has written.
         """
         row = self._rows[node]
         before = self.numbers[row + _ANSWERED]

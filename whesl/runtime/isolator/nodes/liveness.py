@@ -1,4 +1,4 @@
-"""Who of the agents is silent for how long, and when their nodes count as lost. Pure."""
+"""How long each agent has been silent, and when its node counts as lost. Pure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ GRACE = 0.2
 # When the resource manager's daemon is looked at, seconds after the connection of a node's agent has closed:
 # more and more seldom, since each look is a connection; a daemon that dies after the agent is still seen.
 LOOKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-# Between two looks after these, at a node that lives without an agent.
+# Seconds between two looks after these, at a node that lives without an agent.
 LOOK_SELDOM = 10.0
-# Two looks, this far apart, have to find it ended. An agent that was killed alone is back by then.
+# Two looks, so many seconds apart, have to find the daemon ended. An agent that was killed alone is back by
+# then.
 CONFIRM = 0.05
-# Connections that closed while the isolator did not run may be back so many seconds after it does again.
+# Connections that closed while the isolator did not run may come back within so many seconds of its return.
 SETTLING = 2.0
-# Between the limit and the end of the processes that an agent kills then: LAST_CALL, and the killing.
+# Seconds from the end of a lease until its agent has killed the attempt: LAST_CALL, and the killing.
 LEASE_MARGIN = 0.6
 
 
@@ -37,17 +38,18 @@ class NodeLost(msgspec.Struct, frozen=True):
 class _Peer(msgspec.Struct):
     heard: float = 0.0  # when its last heartbeat came, 0: never
     closed: float | None = None  # when its connection closed
-    excused: bool = False  # it closed because the step that carried the agents ended
+    excused: bool = False  # the connection closed because the step that carried the agents ended
     lost: bool = False
     dead: bool = False  # the resource manager's daemon on its node has ended as well
     unheld: bool = False  # the node lives, and no agent there holds its lease
-    looks: int = 0  # since the connection closed
-    first_gone: float | None = None  # since when every look found that daemon ended
+    looks: int = 0  # looks at the node's daemon since the connection closed
+    # when the first of the looks was that found the daemon ended, without a break
+    first_gone: float | None = None
     look_at: float | None = None  # when the next look is due
 
 
 class Silence:
-    """Who is silent for how long: pure, on a monotonic clock. Times in seconds.
+    """How long each agent has been silent: pure, on a monotonic clock. Times in seconds.
 
     Args:
         nodes: whose agents are expected.
@@ -85,7 +87,7 @@ class Silence:
         return False
 
     def began(self, since: float) -> None:
-        """Note that nobody listened before: no silence began earlier."""
+        """Note that the isolator did not listen before: no silence began earlier."""
         self._since = max(self._since, since)
 
     def stopped(self, now: float) -> None:
@@ -102,7 +104,7 @@ class Silence:
     def doubtful(self, now: float) -> list[str]:
         """Return the nodes whose resource manager's daemon has to be looked at now.
 
-        Each is named until its look is answered with ``witnessed`` only once.
+        A node is returned once for each look; ``witnessed`` takes the look's result.
         """
         due = []
         for node, peer in self._peers.items():
@@ -113,7 +115,7 @@ class Silence:
         return due
 
     def witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
-        """Take in what a look has found.
+        """Take the result of a look at a node's daemon.
 
         Args:
             node: which.
@@ -126,7 +128,7 @@ class Silence:
             return
         if not gone:
             peer.first_gone = None
-            # It lived after its agent had gone: that stays true of a node that is cut off then.
+            # The node lived after its agent had gone: that stays true of a node that is cut off afterwards.
             peer.unheld = peer.unheld or gone is False
             if peer.looks < len(LOOKS):
                 peer.look_at = peer.closed + LOOKS[peer.looks]
@@ -150,7 +152,7 @@ class Silence:
 
         Args:
             now: the clock.
-            listened: until when somebody has listened for heartbeats.
+            listened: until when the responder has listened for heartbeats.
             step_over: the step that carries the agents has just ended, which closes connections although the
                 nodes live; then only the full limit counts, until an agent is heard again.
         """
@@ -184,7 +186,7 @@ class Silence:
         )
 
     def undecided(self) -> bool:
-        """Whether a connection has closed of which it is not yet known what that means."""
+        """Whether a connection has closed, and whether its node is lost is not known yet."""
         return any(
             peer.closed is not None and not peer.lost and not peer.excused for peer in self._peers.values()
         )
@@ -200,7 +202,7 @@ class Silence:
         return peer is not None and bool(peer.heard) and not peer.lost
 
     def is_dead(self, node: str) -> bool:
-        """Whether both witnesses agree that nothing runs on a node any more: no lease is waited for."""
+        """Whether agent and daemon of a node have both ended: nothing runs there, no lease is waited for."""
         return self._peers[node].dead
 
     def unheld(self, node: str) -> bool:
@@ -223,7 +225,7 @@ class Silence:
     def next_deadline(self, after: float = math.inf) -> float | None:
         """Return when ``lost``, ``doubtful``, ``lease_over`` or ``doubted`` may have something new to say.
 
-        ``after``: when they were asked last.
+        ``after``: when these methods were called last.
         """
         times = []
         for peer in self._peers.values():

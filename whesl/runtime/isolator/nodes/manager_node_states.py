@@ -1,4 +1,4 @@
-"""What the resource manager says of the task's nodes: when it is asked, and unasked."""
+"""The states of the task's nodes, as the resource manager reports them by itself and when asked."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 
 LOG = logging.getLogger(__name__)
 ASK_EVERY = 5.0
-# While a node is under suspicion, the resource manager may know more any moment.
+# Seconds between two questions while a node is suspected: the resource manager may know more any moment.
 ASK_WHEN_LOST = 0.5
-# How long an attempt's end waits for the resource manager's word on the nodes, seconds.
+# How long an attempt's end waits for the resource manager's report on the nodes, seconds.
 ANSWER_LIMIT = 3.0
-# Until it is asked again about an attempt's end: a command in a job that is being ended is ended, too.
+# Seconds until it is asked again about an attempt's end: a command in a job that is being ended is ended,
+# too.
 AGAIN = 0.3
 
 
 class NodeStates:
-    """The resource manager's word on the nodes.
+    """What the resource manager reports of the nodes.
 
     Args:
         allocation: is asked.
-        asker: where; that may take half a minute when the manager is busy, which is just when nodes die.
+        asker: the thread that asks; an answer may take half a minute when the manager is busy, as when nodes
+            die.
         nodes: the allocation's.
-        changed: takes a node, its new state, and who says so.
+        changed: takes a node, its new state, and the source of the report.
         answered: is called after each answer.
     """
 
@@ -46,16 +48,16 @@ class NodeStates:
         self._changed = changed
         self._answered = answered
         self._states: dict[str, NodeState] = {}
-        self._heard: set[str] = set()  # since the manager was last asked
+        self._heard: set[str] = set()  # nodes of which the manager has told since it was last asked
         self.asking = False
         self.due = time.monotonic() + ASK_EVERY
         self._asked_for = 0  # the attempt whose end was asked about
         self._answer_by = 0.0
-        self._open = False  # that question has no answer yet
-        self._outdated = False  # the answer that is under way is older than the question
+        self._open = False  # whether the question about the attempt's end has no answer yet
+        self._outdated = False  # whether the answer that is under way belongs to an older question
 
     def down(self, node: str) -> bool:
-        """Whether a node was called down last, or is the job's no more."""
+        """Whether a node is down by the last report, or no longer belongs to the job."""
         return self._states.get(node, NodeState.UP).unusable
 
     def released(self, node: str) -> bool:
@@ -63,7 +65,7 @@ class NodeStates:
         return self._states.get(node) is NodeState.RELEASED
 
     def poll(self, now: float, *, hurry: bool) -> None:
-        """Ask when it is time; ``hurry``: again soon."""
+        """Ask the resource manager when it is time; ``hurry``: ask again soon."""
         if now >= self.due and not self.asking:
             self._ask(now, hurry=hurry)
 
@@ -88,7 +90,7 @@ class NodeStates:
             self._open = False
         self._outdated = False
         for node, state in (states or {}).items():
-            # An answer may be older than what was told meanwhile.
+            # An answer may be older than a report that came meanwhile.
             if node not in self._heard:
                 self._take(node, state, "resource manager")
         self._answered()

@@ -3,7 +3,8 @@
 Several tasks may run in one allocation (pilots, ``whesl exec ... &``). Those that take a part of the nodes
 write down which, so that they take different ones as long as there are enough, and no two take one spare.
 The account is a table, a file for each change of it: ``NUMBER`` can be made once by link(2), by one of all
-processes of all hosts, and the highest number counts. Who was slower reads again. A claim is over with its
+processes of all hosts, and the highest number counts. A process that was slower reads again. A claim is over
+with its
 task: when that has a result, or nobody holds its lock. So a task that is killed has nothing to give back.
 """
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
     Table = dict[str, list[str]]
 _FOLDER = "allocations"
-_TRIES = 1000  # others that were faster, one after the other
-_KEPT = 64  # states that stay, so that none of their numbers is won twice
+_TRIES = 1000  # how often a change is tried again since another task was faster
+_KEPT = 64  # newest states that are kept, so that none of their numbers can be made twice
 
 
 def account(home: str, rjms: str, job: str, restarts: int) -> str:
@@ -102,7 +103,7 @@ def newest(directory: str) -> tuple[int, Table]:
 def _decoded(content: bytes) -> Table:
     try:
         said = json.loads(content)
-    except ValueError:  # damaged: whoever is in it claims again with its next attempt
+    except ValueError:  # damaged: each task in it claims its nodes again with its next attempt
         return {}
     pairs: Mapping[str, object] = said if isinstance(said, dict) else {}
     return {
@@ -125,7 +126,7 @@ def _written(directory: str, number: int, table: Table) -> bool:
             os.unlink(beside)  # noqa: PTH108
     with contextlib.suppress(OSError):
         os.unlink(f"{directory}/{number - _KEPT}")  # noqa: PTH108
-    # Who has slept since a state so old that its number was free again has changed nothing.
+    # A process may have slept since a state so old that its number was free again: its change does not count.
     return newest(directory)[0] < number + _KEPT // 2
 
 
@@ -145,7 +146,7 @@ def forget(home: str, before: float) -> None:
     """
     with contextlib.suppress(OSError), os.scandir(f"{home}/{_FOLDER}") as accounts:
         for account in accounts:
-            with contextlib.suppress(OSError):  # of what cannot be looked at, nothing is known
+            with contextlib.suppress(OSError):  # an account that cannot be read is left alone
                 old = account.is_dir(follow_symlinks=False) and account.stat().st_mtime < before
                 if old and not any(map(lives, newest(account.path)[1])):
                     for name in os.listdir(account.path):  # noqa: PTH208

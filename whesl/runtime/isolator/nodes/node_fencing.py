@@ -1,4 +1,4 @@
-"""The task's nodes, the isolator's own among them: fencing, stacks, signals, and who is still there."""
+"""The task's nodes, the isolator's own among them: fencing, stacks, signals, and which nodes are lost."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 RETRY = 0.25
-REPEAT = 0.1  # of the request to kill, while a launcher is let end
+REPEAT = 0.1  # seconds between two requests to kill, while a launcher may end by itself
 # How long a launcher may take to end after its ranks were killed, seconds; some 30 ms are usual.
 LAUNCHER_PATIENCE = 0.5
-# How much later than a launcher's end the death of a node that it ended of may be heard of, seconds.
+# Seconds after a launcher's end within which the loss of the node that it ended of is reported.
 HEARING = 0.15
 
 
@@ -84,10 +84,10 @@ class Nodes:
         setup = job.setup
         self._remote = tuple(node for node in setup.nodes if node != setup.own_node)
         self._fence: Fence | None = None
-        self._fenced: tuple[str, ...] = ()  # the nodes that its attempt ran on
-        # Of which attempt the launchers were seen: what was killed cannot be found again.
+        self._fenced: tuple[str, ...] = ()  # the nodes that the fenced attempt ran on
+        # The attempt whose launchers were seen: once killed, they cannot be found again.
         self._launchers: tuple[int, set[int]] = (0, set())
-        # By node: the attempts that it could not be asked to end.
+        # By node: the attempts that its agent could not be asked to end.
         self._owed: dict[str, list[str]] = {}
         self._stacks: Stacks | None = None
         self._probe = Probe(job, worker, self._find_program, feed)
@@ -95,7 +95,7 @@ class Nodes:
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._states = NodeStates(allocation, asker, setup.nodes, self._changed, self._answered)
         self._check_at: float | None = None
-        self._ending = 0  # the attempt that is ended, or was, by the isolator's decision
+        self._ending = 0  # the last attempt that the isolator has decided to end
         self._heard_by = 0.0
         self.suspension = Suspension(allocation)
         self._agents: Agents | None = None
@@ -133,7 +133,7 @@ class Nodes:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """The nodes that are lost now, by their agent's silence or by the resource manager's word."""
+        """The nodes that are lost now, by their agent's silence or by the resource manager's report."""
         return tuple(node for node in self._remote if self._states.down(node) or self._silence.is_lost(node))
 
     def next_deadline(self, now: float) -> float | None:
@@ -188,7 +188,7 @@ class Nodes:
         self._silence.stopped(now)
 
     def _came_back(self, node: str) -> None:
-        """Have a node end what it is to be rid of; an attempt that its lease has ended is ended twice."""
+        """Have a node that is back end all earlier attempts, also one that the end of its lease has ended."""
         if self._agents is None:
             return
         if self._fence is not None and node in self._fence.waiting:
@@ -197,9 +197,9 @@ class Nodes:
             self._agents.kill(node, token)
 
     def may_tell_more(self, attempt: int, now: float) -> bool:
-        """Whether an attempt's failure has to wait for what may yet be heard of the nodes; bounded.
+        """Whether an attempt's failure has to wait for reports on the nodes; bounded.
 
-        A launcher ends in the moment in which a node dies or is called down, before that was heard of here.
+        A launcher ends in the moment in which a node dies or is called down, before the isolator hears of it.
         """
         if not self._remote:
             return False
@@ -208,9 +208,9 @@ class Nodes:
         return self._states.waits(now, also=self._silence.undecided() or now < self._heard_by)
 
     def may_be_lost(self, attempt: int, used: Sequence[str], now: float) -> bool:
-        """Whether an attempt's success has to wait for the resource manager's word on its nodes; bounded.
+        """Whether an attempt's success has to wait for the resource manager's report on its nodes; bounded.
 
-        Agents that are there say that their nodes are. An attempt may end before its agents have begun, and
+        A node whose agent is there is there, too. But an attempt may end before its agents have begun, and
         a launcher ends with 0 in the moment in which the node of some of its ranks is called down.
 
         Args:
@@ -238,7 +238,8 @@ class Nodes:
 
     def _changed(self, node: str, state: NodeState, reason: str) -> None:
         if state is NodeState.UP and self._silence.is_lost(node):
-            # The resource manager is slower than the agents: their word stands until it changes.
+            # The resource manager is slower than the agents: what an agent reports holds until the agent
+            # reports another.
             return
         self._feed(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
 
@@ -259,7 +260,7 @@ class Nodes:
             return
         holder = self._allocation
         if isinstance(holder, JobHolder):
-            # Jobs that wait would start on what is freed, behind the back of those who kill.
+            # Jobs of the attempt that wait would start on the freed nodes, unseen by what kills.
             self._worker.submit(holder.end_jobs, lambda _: self._fence_attempt(command, token, runner))
         else:
             self._fence_attempt(command, token, runner)
@@ -295,7 +296,7 @@ class Nodes:
 
         # Without agents the launcher has to be given the chance to end its ranks on the other nodes.
         gentle = bool(self._remote) and self._agents is None
-        # It would wait for the ranks of a lost node; a spare has none.
+        # The launcher would wait for the ranks of a lost node; a spare has none.
         patience = 0.0 if set(self.lost) & set(command.nodes) else LAUNCHER_PATIENCE
 
         def kill() -> Killing:
@@ -328,9 +329,9 @@ class Nodes:
         fence.local(result.count, left, result.open_files, forced=result.forced, strange=result.strange)
 
     def _ask_whose(self, fence: Fence) -> bool:
-        """Ask the resource manager whether strange steps are the attempt's; False where that is no question.
+        """Ask the resource manager whether strange steps are the attempt's; False where it need not be asked.
 
-        Only for what has neither token nor mark, and tells nothing by its siblings either.
+        Only for steps whose processes have neither token nor mark, and whose siblings have none either.
         """
         manager = self._allocation
         if not fence.strange or not fence.launchers or not isinstance(manager, StepHolder):
@@ -371,7 +372,7 @@ class Nodes:
         fence.check(self._silence, now)
         if not fence.over or self._ask_whose(fence):
             if not fence.here and now >= fence.asked + REPEAT:
-                # What a launcher that is let end was about to start has to die, or it would not end.
+                # Ranks that the launcher was about to start have to die, or the launcher would not end.
                 self._fence_again(fence, now)
             self._check_at = now + (RETRY if fence.here else REPEAT)
             return
@@ -441,7 +442,7 @@ class Nodes:
             self.fence(*deferred)
 
     def signal(self, command: SignalAttempt, token: str, here: Callable[[], int | None]) -> None:
-        """Send a signal to who handles it of the attempt; ``here`` does so on this node."""
+        """Send a signal to those processes of the attempt that handle it; ``here`` does so on this node."""
         if command.version:
             self._held_signal.hold(here, time.monotonic())
         else:

@@ -21,11 +21,11 @@ from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.task.taskdir import Job
 from whesl.runtime.node_agent.fencing import attempt_processes
 
-# Seconds between two looks, ever more.
+# Seconds between two looks: after the first, and at most.
 FIRST_LOOK = 0.02
 LONGEST = 1.0
-_WORDS = 4  # of a command among which a script is looked for: an interpreter and its options stand before it
-_SCRIPT = 1 << 18  # bytes of a script
+_WORDS = 4  # words of a command that may be its script: an interpreter and its options stand before it
+_SCRIPT = 1 << 18  # bytes of a script in which a launcher is looked for
 _LAUNCHERS = re.compile(r"\b(?:srun|flux|mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|jsrun|aprun|ibrun)\b")
 # Not set in a batch script: srun(1), flux-run(1), Open MPI's and MPICH's process environments. Slurm numbers
 # the batch script's own step -5 (26.05), and that of an interactive shell in the same way (slurm.h).
@@ -39,7 +39,7 @@ def launches(job: Job) -> bool:
     words = (job.command[job.script],) if job.script else job.command[:_WORDS]
     texts = [*job.command]
     for word in words:
-        # Where it is no script, or none that can be read, what the command says counts.
+        # Where the command has no script that can be read, its own words count.
         with contextlib.suppress(OSError, ValueError):
             texts.append(os.fsdecode(beginning(Path(job.workdir, word), _SCRIPT)))
     return bool(_LAUNCHERS.search(" ".join(texts)))
@@ -51,7 +51,7 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
     Args:
         token: the attempt's.
         runner: its runner's process number, if it was started here.
-        launched: by a launcher.
+        launched: whether the task names a launcher.
     """
     found: list[attempt_processes.Process] = []
     with contextlib.suppress(OSError):  # looked for again

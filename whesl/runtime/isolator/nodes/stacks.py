@@ -11,7 +11,7 @@ from whesl.files import file_retry
 from whesl.model.evidence import Evidence
 from whesl.runtime.isolator.core.events_and_commands import EvidenceCollected
 
-# Characters that the journal has of them.
+# Characters of the stacks that the journal keeps.
 STACKS_SHOWN = 4000
 
 

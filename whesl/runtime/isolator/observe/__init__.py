@@ -1,1 +1,1 @@
-"""What the isolator sees: the task's output, and what the resource manager tells."""
+"""The task's output and the resource manager's reports, as the isolator observes them."""

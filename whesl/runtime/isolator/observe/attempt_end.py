@@ -1,8 +1,7 @@
 """The end of an attempt: the core is told of it once it is known what the attempt died of, or has left.
 
-A failure is looked into that no line of the rules explains, or whose recoveries may end by its cause: by a
-process of its own, for a bounded time. Of one that has ended well, the files are looked at that it was to
-leave.
+A failure that no rule explains, or whose recovery may depend on its cause, is diagnosed by a process of its
+own, for a bounded time. After a success, the files are looked at that the task had to leave.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class AttemptEnd:
     """What is known of an attempt that has ended.
 
     Args:
-        observer: what has watched it.
+        observer: has watched the attempt.
     """
 
     def __init__(self, observer: Observer) -> None:
@@ -39,18 +38,18 @@ class AttemptEnd:
 
     @property
     def seen(self) -> bool:
-        """Whether an end was taken that the core has not been told of."""
+        """Whether an attempt has ended and the core has not been told yet."""
         return self._event is not None
 
     def take(self, number: int, code: int, found: list[Detected], *, judged: bool, observed: bool) -> None:
-        """Take an end.
+        """Take the end of an attempt.
 
         Args:
             number: the attempt.
             code: its status as a shell gives it.
             found: what its last output means.
-            judged: anything is made of it.
-            observed: rules are only observed, so that none of them is the task's explanation.
+            judged: whether anything is decided by it.
+            observed: whether rules only observe, so that none of them explains the failure.
         """
         observer = self._observer
         last = observer.last_lines() if code else LastLines()
@@ -76,9 +75,9 @@ class AttemptEnd:
                 self._asked = attempt_cause.AttemptCause(files, time.monotonic())
 
     def event(self, *, judged: bool) -> AttemptExited | None:
-        """Return what the core is to be told, once.
+        """Return the event for the core, once.
 
-        None while it is looked into what the attempt died of, or at the files that it was to leave.
+        None while the cause of a failure, or the files that the task had to leave, are being looked at.
         """
         asked, event = self._asked, self._event
         assert event is not None

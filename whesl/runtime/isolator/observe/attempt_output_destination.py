@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 # full (1 MiB for Maestro, ``runtime/isolator/task/disk_reserve.py`` for each task): that may have been done
 # since lines were lost.
 ROOM = 4 << 20
-_WRITTEN = 64 * 1024  # of these really written: quotas of network file systems show at nothing else
+# bytes of these that are really written: only then quotas of network file systems refuse
+_WRITTEN = 64 * 1024
 _LAST_LINES = 5
 _LAST_BYTES = 2048
 _TAIL_BYTES = 64 * 1024
@@ -72,7 +73,7 @@ def choose(directory: TaskDir, job: Job, number: int, paths: PathMap) -> Outputs
 
 
 def sources(directory: TaskDir, job: Job, number: int, configuration: Configuration) -> dict[Source, str]:
-    """Return the files in which an attempt's words are looked for.
+    """Return the files in which an attempt's output is searched.
 
     Args:
         directory, job, number: as ``present``.
@@ -122,7 +123,7 @@ def _place(path: str, paths: PathMap) -> str:
         return path
     try:
         _make_directories(Path(moved).parent)
-        # Made here and now: in a directory open to all it might be somebody else's a moment later.
+        # Made at once: in a directory that is open to all, another user could make it a moment later.
         os.close(os.open(moved, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666))
     except OSError as error:
         if error.errno != errno.ELOOP:  # the task's link leads on to where the file is
@@ -162,7 +163,7 @@ def full(path: str) -> str:
 def _nameless(directory: Path) -> int:
     with contextlib.suppress(OSError):  # network file systems offer no O_TMPFILE
         return os.open(directory, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    import tempfile  # rarely needed, and heavy
+    import tempfile  # heavy, and seldom needed
 
     descriptor, name = tempfile.mkstemp(prefix=".whesl-", dir=directory)
     os.unlink(name)  # noqa: PTH108  # mkstemp gives a text
@@ -174,7 +175,7 @@ def last_lines(outputs: Outputs, begun: Mapping[str, int], own: str) -> LastLine
 
     Args:
         outputs: the attempt's files.
-        begun: how long they were when it was started: what stands before is of others.
+        begun: the files' sizes when the attempt was started; what stands before is not its own.
         own: the task's directory; files in it are the attempt's alone.
     """
     found = []
@@ -222,7 +223,7 @@ def _end(path: str, begin: int, size: int) -> list[str]:
     try:
         length = file.size()
         begin = file.own(begin)
-        begin = begin if begin <= length else 0  # emptied meanwhile
+        begin = begin if begin <= length else 0  # the file was emptied meanwhile
         place = max(begin, length - size)
         file.begin(place)
         content = file.read(size)
@@ -232,7 +233,7 @@ def _end(path: str, begin: int, size: int) -> list[str]:
         file_retry.close(file.handle)
     lines = content.decode("utf-8", "replace").split("\n")
     if place > begin and len(lines) > 1:
-        del lines[0]  # its beginning is missing
+        del lines[0]  # the first line lacks its beginning
     return lines
 
 

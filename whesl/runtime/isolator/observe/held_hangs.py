@@ -8,9 +8,9 @@ from whesl.model.evidence import Detected
 from whesl.runtime.isolator.nodes.job_suspension import ANSWER_LIMIT, Suspension
 from whesl.runtime.isolator.observe.observer import Observer
 
-# Seconds, added to each suspension: nodes go on one after the other, and its length is known in whole ones.
+# Seconds added to each suspension: nodes go on one after the other, and its length is known in whole seconds.
 RESUMING = 3.0
-# Seconds after which an srun has asked again that found the job suspended (Slurm 22.05: 60 to 69).
+# Seconds after which an srun asks again when it has found the job suspended (Slurm 22.05: 60 to 69).
 LAUNCHING = 70.0
 _TIMED = frozenset({"hang", "silence", "progress"})  # kinds of evidence: that nothing was printed
 
@@ -27,24 +27,24 @@ class HeldHangs:
         self._suspension = suspension
         self._observer = observer
         self._found: list[Detected] = []
-        self._asked = 0.0  # since when an answer is needed
+        self._asked = 0.0  # since when an answer is awaited, monotonic seconds; 0 for none
         self._known = 0.0  # seconds of suspension that the timers have been told of
-        self._stopped = 0.0  # seconds since then in which this process did not run either, so no timer did
+        self._stopped = 0.0  # seconds since then in which this process, and so every timer, did not run
         self.deadline: float | None = None  # monotonic seconds
 
     def stopped(self, seconds: float, now: float) -> None:
-        """Note that this process did not run; whether the job did is asked."""
+        """Note that this process did not run, and ask whether the job was suspended."""
         self._stopped += seconds
         if self._suspension.knowable:
             self._asked, self.deadline = now, now + ANSWER_LIMIT
             self._suspension.ask(now)
 
     def judge(self, found: list[Detected], *, ended: bool, now: float) -> list[Detected]:
-        """Return what is to be raised now: hold back what says only that a running attempt printed nothing.
+        """Return the detections to raise now; those of a running attempt's silence are held back.
 
         Args:
             found: what the detectors raised.
-            ended: the attempt has.
+            ended: whether the attempt has ended.
             now: monotonic seconds.
         """
         timed = [item for item in found if item.evidence and item.evidence[-1].kind in _TIMED]
@@ -56,7 +56,7 @@ class HeldHangs:
         return self._judged(ended=ended, now=now) + found
 
     def _judged(self, *, ended: bool, now: float) -> list[Detected]:
-        """Return what was held back and is to be raised; nothing while the answer may still come."""
+        """Return the held-back detections that are raised now; none while the answer may still come."""
         if self.deadline is None:
             return []
         answered = not self._suspension.unanswered(self._asked)
@@ -67,7 +67,7 @@ class HeldHangs:
         seconds = self._suspended() if answered else None
         if seconds is None:
             return found
-        # Timers that have no time left all the same raise it again.
+        # Timers that have run out all the same raise the detection again.
         self._observer.suspended(seconds, found, LAUNCHING)
         return []
 

@@ -1,4 +1,4 @@
-"""What the resource manager tells unasked, and what it is told: node events, exceptions on the job.
+"""Events that the resource manager sends by itself, and exceptions that are raised on the job.
 
 Only an allocation that is a ``TellsEvents`` has any. Listening is begun in a thread, since it may take a
 moment, and begun anew when it breaks off; meanwhile the nodes' states are asked for as everywhere else.
@@ -26,12 +26,13 @@ from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 LOG = logging.getLogger(__name__)
 LISTEN_AGAIN = 30.0
 MOST_TRIES = 10
-# A descriptor that stays readable although nothing comes of it would keep the event loop from sleeping.
+# Reads without any event before listening is begun anew: a descriptor that stays readable would keep the
+# event loop from sleeping.
 MOST_EMPTY = 100
 # How long an attempt's failure waits for an exception that explains it, seconds: the launcher ends in the
-# moment in which the exception is raised, before that was heard of here.
+# moment in which the exception is raised, before the isolator hears of it.
 EXPLANATION = 0.3
-# How long the isolator's end waits for what is still to be raised, seconds.
+# How long the isolator's end waits for exceptions that are still to be raised, seconds.
 LAST_RAISES = 2.0
 
 
@@ -40,10 +41,10 @@ class ManagerEvents:
 
     Args:
         allocation: the resource manager's inside face.
-        asker: where it is asked; nothing here waits for that.
+        asker: the thread that asks it; nothing here waits for an answer.
         feed: takes events of the core.
-        hear: takes node events, as the resource manager's word.
-        listen: whether any news matter to this task; listening costs a process.
+        hear: takes node events, as reports of the resource manager.
+        listen: whether events matter to this task; listening costs a process.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class ManagerEvents:
         return min(times, default=None)
 
     def poll(self, now: float) -> None:
-        """Take in what has been told, and feed events."""
+        """Take the resource manager's events, and feed them to the core."""
         if self._listen_at is not None and now >= self._listen_at:
             self._listen_at = None
             self._listen()
@@ -180,7 +181,7 @@ class ManagerEvents:
         self._asker.submit(call, then)
 
     def finish(self) -> None:
-        """Let what is still to be raised be raised, for a short while at most."""
+        """Wait for exceptions that are still to be raised on the job, for a short while at most."""
         deadline = time.monotonic() + LAST_RAISES
         waiting = select.poll()
         waiting.register(self._asker.fileno(), select.POLLIN)
@@ -191,7 +192,7 @@ class ManagerEvents:
 
 
 def matter(setup: Setup) -> bool:
-    """Whether news matter to a task: it has nodes to lose, or a rule that waits for a job exception."""
+    """Whether events matter to a task: it has nodes to lose, or a rule that waits for a job exception."""
     if len(setup.nodes) > 1:
         return True
     return any(

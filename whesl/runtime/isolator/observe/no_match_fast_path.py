@@ -1,9 +1,8 @@
-"""The short way through the isolator's event loop, for output that means nothing.
+"""The short way through the isolator's event loop, for output in which nothing matches.
 
 A program that prints much wakes its isolator at every write, and hardly ever is there anything to be done
 about it. Then one read and one scan are enough: no event, no other part of the isolator is looked at.
-Whatever else becomes readable, and every time at which something is due, ends it, and the loop goes on as
-always.
+When anything else becomes readable, or is due, the event loop goes on as always.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ import zmq
 
 from whesl.runtime.isolator.observe.observer import Observer
 
-# In a log that is written again within the first, the next look waits for the second (seconds): what is
-# written line by line is not read line by line.
+# When a log is written again within the first time (seconds), the next look waits for the second: a log that
+# is written line by line is read many lines at a time.
 BUSY = 0.004
 REST = 0.002
 
@@ -26,7 +25,7 @@ class Skimming:
     """Reads on while only the task's output has something new.
 
     Args:
-        observer: whose output it is.
+        observer: reads the output.
     """
 
     def __init__(self, observer: Observer) -> None:

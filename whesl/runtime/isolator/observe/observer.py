@@ -1,4 +1,4 @@
-"""What the isolator sees of the task: its output, its exits, its nodes and disks, through ``detect``."""
+"""The isolator's view of the task: its output, exits, nodes and disks, through ``detect``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Observer:
         self._worker = worker
         self._clock = clock
         self._watch: Watch | None = None
-        self._begun: Mapping[str, int] | None = None  # how long the files were when the attempt was started
+        self._begun: Mapping[str, int] | None = None  # the files' sizes when the attempt was started
         self._configuration = Configuration()  # of the present attempt
         self._number = 0
         self._disk_at = 0.0
@@ -62,10 +62,10 @@ class Observer:
     # The attempt ---------------------------------------------------------------------------------------
 
     def prepare(self, number: int, configuration: Configuration) -> None:
-        """Begin to watch an attempt, before it starts: what its files hold already is not its own.
+        """Begin to watch an attempt, before it starts: what stands in its files by then is not its own.
 
-        Of the first that is watched only the files' sizes are written down: the detectors take longer to load
-        than the attempt to start (``watch``).
+        Of the first attempt only the files' sizes are written down: the detectors take longer to load than
+        the attempt to start (``watch``).
         """
         self._number = number
         self._configuration = configuration
@@ -95,7 +95,7 @@ class Observer:
         self.save()
 
     def take_up(self, number: int, configuration: Configuration, began: float) -> None:
-        """Watch an attempt that an earlier isolator started, from where that one had read.
+        """Watch an attempt that an earlier isolator started, from where that isolator had read to.
 
         Args:
             number: the attempt's.
@@ -112,8 +112,8 @@ class Observer:
             return
         sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if state is None and offsets is None:
-            # Reading all of it again raises at worst what was there before the attempt; reading from the end
-            # would miss what was printed while nobody looked.
+            # Read from its begin, a file raises at worst what stood there before the attempt; read from its end,
+            # it would hide what was printed while no isolator ran.
             offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
         now = self._clock()
         self._watch = self._new(sources, now, began, offsets)
@@ -140,7 +140,7 @@ class Observer:
         assert setup.spec is not None
         return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets, began=began)
 
-    # What is seen ----------------------------------------------------------------------------------------
+    # Detections ----------------------------------------------------------------------------------------
 
     def fileno(self) -> int | None:
         """Return the descriptor to poll for reading."""
@@ -156,7 +156,7 @@ class Observer:
         return min((time for time in times if time is not None), default=None)
 
     def poll(self) -> list[Detected]:
-        """Return what the output so far and the disks mean."""
+        """Return the detections in the output so far, and of the disks."""
         if self._watch is None:
             return []
         now = self._clock()
@@ -174,17 +174,17 @@ class Observer:
             self._watch.settle(exceptions)
 
     def skim(self) -> bool:
-        """Take in output that means nothing; False when ``poll`` has to look."""
+        """Read output in which nothing matches; False when ``poll`` has to look at it."""
         if self._watch is None or not self._watch.skim(self._clock()):
             return False
         self.changed = True
         return True
 
     def suspended(self, seconds: float, found: list[Detected], launching: float) -> None:
-        """Take time in which the job was suspended out of all timers, and of those that raised this.
+        """Take time in which the job was suspended out of all timers, also those that have run out.
 
         Args:
-            seconds: for how long it was.
+            seconds: the length of the suspension.
             found: what the timers raised.
             launching: seconds that a launcher may need yet to start the program.
         """
@@ -193,7 +193,7 @@ class Observer:
             self._watch.detectors.suspended(seconds, exceptions, self._clock(), launching)
 
     def drain(self) -> list[Detected]:
-        """Read on to the end of the output, and return what it means."""
+        """Read on to the end of the output, and return the detections in it."""
         return self._watch.drain(self._clock()) if self._watch else []
 
     @property
@@ -202,24 +202,24 @@ class Observer:
         return self._watch is None or self._watch.drained
 
     def exited(self, code: int, last: LastLines) -> list[Detected]:
-        """Return what an exit status means; its evidence names the last line."""
+        """Return the detections of an exit status; their evidence names the last line."""
         watch = self._watch
         if watch is None:
             return []
         return watch.detectors.exited(code, self._clock(), last.clearest, watch.seen_until)
 
     def diagnosed(self, cause: Cause) -> list[Detected]:
-        """Return what it means what the ended attempt died of."""
+        """Return the detections of the cause that an ended attempt has died of."""
         watch = self._watch
         return watch.detectors.diagnosed(cause, self._clock(), watch.seen_until) if watch else []
 
     @property
     def hears_causes(self) -> bool:
-        """Whether any detection waits for what a failed attempt died of."""
+        """Whether any detection waits for the cause of a failed attempt."""
         return self._watch is not None and self._watch.detectors.hears_causes
 
     def look_at_promises(self) -> Looking | None:
-        """Begin to look at the files that an attempt that has ended well was to leave; None for none."""
+        """Begin to look at the files that a successful attempt had to leave; None where there are none."""
         promises = self._watch.detectors.promises() if self._watch else ()
         if not promises:
             return None
@@ -231,7 +231,7 @@ class Observer:
         )
 
     def promises_broken(self, looks: Sequence[Look]) -> list[Detected]:
-        """Return what it means what was seen of promised files."""
+        """Return the detections of files that are missing, or not as the rules want them."""
         watch = self._watch
         found: list[Detected] = []
         for look in looks if watch else ():
@@ -247,7 +247,7 @@ class Observer:
         return attempt_output_destination.begins(outputs, self._begun or {}, str(self._directory.path))
 
     def unseen(self, code: int) -> tuple[str, ...]:
-        """Return what of the rules could not see anything until now; ``code`` is the attempt's status."""
+        """Return which detections could not see anything until now; ``code`` is the attempt's status."""
         return self._watch.unseen(failed=code != 0) if self._watch else ()
 
     def last_lines(self) -> LastLines:
@@ -256,7 +256,7 @@ class Observer:
         return attempt_output_destination.last_lines(outputs, self._begun or {}, str(self._directory.path))
 
     def lost_lines(self) -> list[Detected]:
-        """Return what it means that a failed task's log could not be written."""
+        """Return the detections of a failed task's log that could not be written."""
         if self._watch is None:
             return []
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
@@ -264,7 +264,7 @@ class Observer:
         return attempt_output_destination.lost_lines(self._job, outputs, now, since)
 
     def with_detections(self, event: Event) -> Event:
-        """Return the resource manager's word with what detectors make of it; other events as they are."""
+        """Return a report of the resource manager with the detections of it; other events unchanged."""
         if self._watch is None:
             return event
         now, detectors = self._clock(), self._watch.detectors
@@ -273,7 +273,7 @@ class Observer:
             return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, LeaseEnded):
             found = detectors.node(event.node, NodeState.DOWN, event.reason, now)
-            detectors.node(event.node, NodeState.UP, "", now)  # its agent speaks
+            detectors.node(event.node, NodeState.UP, "", now)  # the node's agent was heard
             return msgspec.structs.replace(event, found=tuple(found))
         if isinstance(event, JobExceptionSeen):
             kind, nodes = event.exception_type, event.nodes
@@ -304,7 +304,7 @@ class Observer:
 
     @property
     def weighs_causes(self) -> bool:
-        """Whether it matters for what is done about a failed attempt what it died of."""
+        """Whether the rules decide by the cause of a failed attempt."""
         return any(exception.without_progress for exception in self._job.setup.exceptions())
 
     @property
@@ -337,10 +337,11 @@ class Observer:
 
         self._worker.submit(measure, then)
 
-    # What survives ---------------------------------------------------------------------------------------
+    # For a restarted isolator
+    # ---------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write down how far was read, for a restarted isolator."""
+        """Write down how far the output was read, for a restarted isolator."""
         self.changed = False
         if self._watch is None:
             return
@@ -348,7 +349,7 @@ class Observer:
             place = self._directory.attempt(self._number)
             file_retry.make_directory(str(place))
             state = {**self._watch.snapshot(), "begun": self._begun}
-            # What is not written now is written within a second.
+            # A position that is not written now is written within a second.
             file_retry.replace(f"{place}/watch.json", msgspec.json.encode(state), limit=0.0)
         except OSError as error:
             LOG.debug("how far was read could not be written: %s", error)

@@ -1,4 +1,4 @@
-"""Room that a task's directory keeps for the time when its disk is full.
+"""Disk space that a task's directory reserves for the time when its disk is full.
 
 The next attempt and the task's result need some small files, and it is often the task itself that has filled
 the disk, or spent the quota, that its directory is on too. A file of a few blocks is held, and given up when
@@ -23,7 +23,7 @@ _LOOK_EVERY = 0.2
 
 
 def hold(directory: Path) -> None:
-    """Keep room in a directory, if there is any."""
+    """Reserve disk space in a directory, if there is any."""
     reserve = directory / "reserve"
     with contextlib.suppress(OSError):
         descriptor = os.open(reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -36,18 +36,18 @@ def hold(directory: Path) -> None:
 
 
 def release(directory: Path) -> None:
-    """Give the room back: the task has ended. 20,000 of them would keep 2.5 GB."""
+    """Give the reserved space back: the task has ended. 20,000 tasks would keep 2.5 GB."""
     with contextlib.suppress(OSError):
         (directory / "reserve").unlink()
 
 
 def written(directory: Path, write: Callable[[], T], patience: float = 0.0) -> T:
-    """Return what ``write`` returns; when there is no room for it, the room that was kept is given up.
+    """Return what ``write`` returns; when the disk is full, give the reserved space up for it.
 
     Args:
         directory: the task's.
         write: writes files; is called again when it has failed for want of room.
-        patience: seconds for which it is tried.
+        patience: seconds for which the write is repeated.
 
     Raises what ``write`` raises.
     """

@@ -1,4 +1,4 @@
-"""The journal of a task whose journal's file cannot be made: it lives as long as its isolator.
+"""A journal in memory, for a task whose journal's file cannot be made: it ends with its isolator.
 
 A path that is longer than SQLite takes, or a directory in which nothing can be made, must not keep a task
 from being watched and ended. What is lost with the isolator is what the next one finds by the attempts'
@@ -19,7 +19,7 @@ from whesl.runtime.journal.archived_records import Record
 from whesl.runtime.journal.records.isolator_records import AnyRecord
 
 LOG = logging.getLogger(__name__)
-# Room for some hundred records, when the journal's disk is full.
+# Bytes reserved for some hundred records, for when the journal's disk is full.
 RESERVE = 256 * 1024
 # Bytes of a path. SQLite takes 512 (``MAX_PATHNAME``), with the names of the files that it makes beside it.
 LONGEST_PATH = 500
@@ -54,7 +54,7 @@ TaskJournal = Journal | MemoryJournal
 def opened(directory: TaskDir) -> TaskJournal:
     """Open a task's journal; where its file is not there and cannot be made, return one in memory.
 
-    Raises JournalError when there is a file that cannot be opened: what it holds has to be known.
+    Raises JournalError when there is a file that cannot be opened: its records must not be passed over.
     """
     if len(os.fsencode(directory.journal)) > LONGEST_PATH:
         return _in_memory(f"the path of the journal {directory.journal} is too long for SQLite")

@@ -1,4 +1,4 @@
-"""What of the isolator's records is on disk, what waits for room, and what is to be told of that."""
+"""Which of the isolator's records are on disk, and which wait in memory since the disk is full."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Records:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: list[tuple[str, Any, float]] = []
-        self.trouble = ""  # what is wrong with the journal now, for people
+        self.trouble = ""  # why the journal cannot be written now, a sentence for people
 
     @property
     def waiting(self) -> int:

@@ -1,9 +1,9 @@
-"""What an isolator does whose task another host has taken over (``runtime.locking.takeover_watch``).
+"""The end of an isolator whose task another host has taken over (``runtime.locking.takeover_watch``).
 
-That is done when the resource manager calls this host dead. Before anything is written down, and so before
-anything is done, and every few seconds besides, the lock is read anew: an isolator that has lost it ends its
-task's processes here, writes nothing more, and ends. Agents on other nodes end theirs when they hear of it no
-more.
+Another host takes a task over when the resource manager reports this host as dead. The lock is read anew
+before each record is written, and every few seconds: an isolator that has lost it ends its task's processes
+on this host, writes nothing more, and ends. Agents on other nodes end theirs when they no longer hear of the
+isolator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What people and programs leave in the directory of a task that has no coordinator.
+"""Requests that people and programs leave in the directory of a task that has no coordinator.
 
 Each exception that is raised from outside, and each prediction, is a file named by its id. It is removed when
 the isolator's journal has it: an isolator that is killed between the two reads it again and knows the id.
@@ -23,12 +23,12 @@ from whesl.runtime.wire.keys import private_directory
 from whesl.runtime.wire.messages import Control, PredictFailure, RaiseException
 
 LOG = logging.getLogger(__name__)
-# Fewer than the isolator remembers the ids of.
+# The most that may wait: fewer than the ids that the isolator remembers.
 MOST_WAITING = 32
-# Seconds between two looks: at a paused task's control, and for what is raised.
+# Seconds between two looks: at a paused task's control, and for raised exceptions.
 LOOK_PAUSED = 1.0
 LOOK = 0.5
-# Seconds for which what was left may have waited while an isolator was away.
+# Seconds for which a prediction may have waited while no isolator ran.
 LONGEST_LEFT = 3600.0
 
 
@@ -57,7 +57,7 @@ def _path(directory: Path, identity: str) -> Path:
 
 
 class Left:
-    """Looks for what was left, at times.
+    """Looks for requests that were left, from time to time.
 
     Args:
         directory: the task's.
@@ -79,7 +79,7 @@ class Left:
             return
         self._due = now + LOOK
         found: list[Path] = []
-        with contextlib.suppress(OSError):  # it is not there, or looked for again soon
+        with contextlib.suppress(OSError):  # no request, or one that is looked for again soon
             found = sorted(self._directory.raised.glob("*.json"))
         for path in found:
             for message in self._one(path, RaiseException | PredictFailure):
@@ -98,7 +98,7 @@ class Left:
 
 
 def _of_now(message: Control | RaiseException | PredictFailure) -> Control | RaiseException | PredictFailure:
-    """Return a prediction with the lead that is left, unless the clock of who left it says another day."""
+    """Return a prediction with the rest of its lead time, unless its sender's clock is far off."""
     if isinstance(message, PredictFailure):
         now = message.prediction.at(time.time())
         if 0 <= message.prediction.lead - now.lead <= LONGEST_LEFT:

@@ -1,7 +1,7 @@
-"""Once for each user: that a resource manager empties the output of a job that it runs again by itself.
+"""A warning, once for each user: the resource manager empties the output of a job that it runs again.
 
-Nobody can keep what the first run wrote then, but the job's owner, before it is submitted. It takes some
-questions, so it is asked at a task's end, and where that was never told before.
+Only the job's owner can keep the first run's output, by an option of its submission. The resource manager has
+to be asked for it, so that is done at a task's end, and only where the user was never told.
 """
 
 from __future__ import annotations

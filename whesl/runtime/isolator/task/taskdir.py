@@ -1,4 +1,4 @@
-"""The task's directory: what lies where, and the few small files that keeper, isolator and runner share."""
+"""The task's directory: its layout, and the few small files that keeper, isolator and runner share."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended, for the keeper. ``notice`` is a line for the job's own output, '' for none."""
+    """How the task ended, for the keeper. ``notice`` is a line for the job's own output, '' for none."""
 
     code: int
     state: TaskState
@@ -163,7 +163,7 @@ class TaskDir:
     def break_lock(self, owner: Owner, setup: Setup) -> bool:
         """Take the lock from an owner that is known to be dead, and give it back; False when another one did.
 
-        What the dead one's host had locked of the journal is left behind with the old file.
+        Locks that the dead owner's host held on the journal stay with the old file.
 
         Args:
             owner: the dead one.

@@ -22,7 +22,7 @@ from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations.step_arguments import JobCheckpoint
 
-GRACE = 10.0  # seconds after its timeout in which the shell has to say what came of a checkpoint
+GRACE = 10.0  # seconds after a checkpoint's timeout in which the shell has to report its result
 _NAME = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)
 _REPLACE = (ResourceKind.NODE.value, Operation.REPLACE.value)
 
@@ -32,11 +32,11 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
 
     Args:
         transition: the present one.
-        found: the detector's word.
-        became: what counting has made of it.
+        found: what the detector has found.
+        became: the exception that it was transformed to by counting.
 
     Returns:
-        Whether that is under way: nothing else is done about the exception before its end.
+        Whether a checkpoint is under way: nothing else is done about the exception before its end.
     """
     state = transition.state
     spec = transition.rule(became.exception)
@@ -53,7 +53,7 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
             transition.drop(found, asked.raised.ordinal)
             return True
     if not _goes_on(spec):
-        # Nothing else is ever decided about it, so that its limit is that of checkpoints.
+        # This is all that is decided about the exception, so its limit counts checkpoints.
         decision = recovery_decision.decide(state, spec, raised, transition.now)
         if decision.action is not Action.RECOVER:
             transition.drop(found)
@@ -77,7 +77,7 @@ def ask(transition: Transition, found: Detected, became: Transformed) -> bool:
 
 
 def _choice(state: State, raised: Raised) -> str:
-    """Return what is expected of a move to a spare (a checkpoint and a restart), as the last one took.
+    """Return how long a move to a spare (checkpoint and restart) is expected to take: as the last one.
 
     The order of writing costs nothing where the whole fits into the lead time, and saves the node's part
     where it does not: the node writes first in both cases.
@@ -102,7 +102,7 @@ def stays(transition: Transition, found: Detected, raised: Raised) -> bool:
 
 
 def again(transition: Transition) -> None:
-    """Ask again for what an isolator before this one had asked for."""
+    """Ask again for the checkpoints that an earlier isolator had asked for."""
     for asked in transition.state.asked:
         _do(transition, asked)
 
@@ -131,14 +131,14 @@ def predicted(raised: Raised) -> PredictedFailure | None:
 
 
 def after(steps: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
-    """Return the steps that are done once the program has been ended: all but its checkpoint."""
+    """Return the steps that follow once the program has been ended: all but the checkpoint."""
     return tuple(
         step for step in steps if step.handler is not None or (step.resource, step.operation) != _NAME
     )
 
 
 def ended(transition: Transition, event: CheckpointDone) -> Raised | None:
-    """Take what came of a checkpoint; return the exception that is recovered from next, None for none."""
+    """Take a checkpoint's result; return the exception that is recovered from next, None for none."""
     asked = next((each for each in transition.state.asked if each.raised.ordinal == event.ordinal), None)
     if asked is None:
         return None
@@ -157,7 +157,7 @@ def ended(transition: Transition, event: CheckpointDone) -> Raised | None:
 
 
 def together(transition: Transition, event: CheckpointDone) -> None:
-    """Let other nodes that are predicted to fail be replaced before the same start, with one checkpoint."""
+    """Replace all nodes that are predicted to fail before the same start, with one checkpoint."""
     for asked in transition.state.asked:
         if predicted(asked.raised) is None or not _goes_on(transition.rule(asked.raised.exception)):
             continue
@@ -169,7 +169,7 @@ def together(transition: Transition, event: CheckpointDone) -> None:
 
 
 def overdue(transition: Transition) -> CheckpointDone | None:
-    """Return the end of a checkpoint of which nothing was heard in time."""
+    """Return the failure of a checkpoint whose result did not come in time."""
     for asked in transition.state.asked:
         if transition.now >= asked.until:
             return CheckpointDone(ordinal=asked.raised.ordinal, seconds=0.0, why="nothing was heard of it")

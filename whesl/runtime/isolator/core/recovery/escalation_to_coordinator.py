@@ -1,4 +1,4 @@
-"""What the isolator cannot handle inside the allocation: told to the coordinator, waited for, then ended."""
+"""Exceptions that the isolator cannot handle inside the allocation: the coordinator decides about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REASONS = frozenset({"spares-exhausted", "budget-spent", "allocation-lost", "han
 
 
 def send(transition: Transition) -> None:
-    """Give the decision up to the coordinator, and wait for it, bounded."""
+    """Leave the decision to the coordinator, and wait for it, bounded."""
     recovery = transition.recovery()
     spec = transition.rule(recovery.raised.exception)
     word = recovery.reason.split(":", 1)[0]
@@ -32,7 +32,7 @@ def send(transition: Transition) -> None:
 
 
 def on_decision(transition: Transition, decision: EscalationDecision) -> None:
-    """What becomes of the escalated task."""
+    """Take the coordinator's decision about the escalated task."""
     state = transition.state
     recovery = state.recovery
     if state.phase is not Phase.ESCALATED or recovery is None or recovery.ordinal != decision.ordinal:

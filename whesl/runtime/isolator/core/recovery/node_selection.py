@@ -19,7 +19,7 @@ class Places(enum.Enum):
     """Whether an attempt can start on its nodes."""
 
     READY = "ready"
-    CLAIMING = "claiming"  # the account of the allocation is asked, and answers by ``NodesClaimed``
+    CLAIMING = "claiming"  # the allocation's account of nodes is asked; ``NodesClaimed`` is its answer
     TOO_FEW = "too-few"
 
 
@@ -53,7 +53,7 @@ def choose_first(transition: Transition) -> bool:
 def _own(
     transition: Transition, active: tuple[str, ...], before: tuple[str, ...], shared: frozenset[str]
 ) -> bool:
-    """Whether the task has claimed the nodes of its next attempt; where not, that is begun.
+    """Whether the task has claimed the nodes of its next attempt; where it has not, begin to claim them.
 
     Args:
         transition: the present one.
@@ -82,7 +82,7 @@ def dead(state: State) -> tuple[str, ...]:
 
 
 def too_few(state: State) -> str:
-    """Return how many nodes the next attempt would need, and which there are."""
+    """Return why the next attempt has too few nodes: how many it needs, and which there are."""
     nodes = state.nodes
     gone = dead(state)
     living = [node for node in nodes.active if node not in gone]
@@ -119,7 +119,7 @@ def place(transition: Transition) -> Places:
 
 
 def _lost(transition: Transition, node: str) -> BadNode:
-    """Return what other tasks are told of a node that no exception of its own was raised for."""
+    """Return the report to other tasks on a lost node for which this task has raised no exception."""
     task = transition.state.setup.task.id
     return BadNode(
         node=node,

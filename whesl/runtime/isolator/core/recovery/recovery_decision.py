@@ -108,7 +108,7 @@ def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
 
 
 def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Decision:
-    """Return what is to be done: budget first, then whether it can be done at all.
+    """Return what is done about an exception: its budget decides first, then whether its steps are possible.
 
     Args:
         state: the task as it is.
@@ -138,7 +138,7 @@ def decide(state: State, spec: ExceptionSpec, raised: Raised, now: float) -> Dec
 
 
 def _spent(state: State, spec: ExceptionSpec, went: Course) -> str:
-    """Return what is said of a budget that is spent."""
+    """Return the sentence for an exception whose budget is spent."""
     within = f" within {spec.limit_within:g} s" if spec.limit_within else ""
     reason = f"budget-spent: {spec.limit} {'recovery' if spec.limit == 1 else 'recoveries'}{within}"
     if spec.without_progress:
@@ -153,8 +153,8 @@ def raised(state: State, found: Detected, became: Transformed, now: float) -> Ra
 
     Args:
         state: the task before it.
-        found: the detector's word.
-        became: what counting has made of it.
+        found: what the detector has found.
+        became: the exception that it was transformed to by counting.
         now: seconds since the epoch.
     """
     evidence = found.evidence
@@ -201,7 +201,7 @@ def transformed(state: State, found: Detected, now: float) -> Transformed:
 
     Args:
         state: the task with all that was counted before.
-        found: the detector's word.
+        found: what the detector has found.
         now: seconds since the epoch.
     """
     spec = state.setup.spec
@@ -222,7 +222,7 @@ def settled(state: State) -> frozenset[str]:
 def observe(transition: Transition, found: Sequence[Detected]) -> None:
     """Observe mode: say once per attempt and exception what would have been done, and touch nothing.
 
-    What was told already is counted all the same, since the n-th one may be a higher exception.
+    A repeated exception is counted all the same, since the n-th one may be transformed to a higher exception.
     """
     setup, history = transition.state.setup, transition.state.history
     if setup.spec is None:

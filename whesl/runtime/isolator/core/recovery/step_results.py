@@ -49,7 +49,7 @@ def on_step_done(transition: Transition, event: StepDone) -> None:
 def _step_done(state: State, event: StepDone) -> records.StepDone:
     ran, configuration = None, event.configuration
     if configuration is not None:
-        # The step started from where the failed attempt's files are; what was told meanwhile still counts.
+        # The step began with the failed attempt's paths; later changes of the configuration count, too.
         ran = configuration.path_map
         rules_now = state.configuration.path_map.merged(ran)
         configuration = msgspec.structs.replace(configuration, path_map=rules_now)

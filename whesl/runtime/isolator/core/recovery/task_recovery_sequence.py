@@ -1,4 +1,4 @@
-"""From a detector's word to a restarted task: raise, decide, fence, ask, step, relaunch.
+"""From a detection to a restarted task: raise, decide, fence, ask, step, relaunch.
 
 Each function takes the transition, writes down what it decides, and asks for what follows; all of them may be
 called again after a crash, since they start from the written state.
@@ -49,12 +49,12 @@ _WAITS = (Phase.NEW, Phase.FENCING, Phase.GRANT, Phase.STEPS, Phase.BACKOFF, Pha
 def consider(
     transition: Transition, found: tuple[Detected, ...], *, node: str = "", waits: bool = False
 ) -> None:
-    """Raise the first of what was found; the others are its cascade, or wait for the present recovery.
+    """Raise the first of the detections; the others follow from it, or wait for the present recovery.
 
     Args:
-        found: detectors' words about the present attempt, in order.
-        node: set when they are about a node and not about the attempt's output.
-        waits: they are nothing that the present recovery's cause brings about, unless they are it.
+        found: what detectors have found in the present attempt, in order.
+        node: whether the detections are about a node, and not about the attempt's output.
+        waits: whether the detections have another cause than the present recovery, and so wait for its end.
     """
     if transition.state.setup.observe:
         recovery_decision.observe(transition, found)
@@ -80,7 +80,7 @@ def _same_cause(recovery: Recovery | None, found: Detected, node: str) -> bool:
 
 
 def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> bool:
-    """Raise what was found; False when nothing is done about it."""
+    """Raise the exception of a detection; False when nothing is done about it."""
     became = recovery_decision.transformed(transition.state, found, transition.now)
     if not queued and checkpoint_first.ask(transition, found, became):
         return True
@@ -94,9 +94,9 @@ def _raise(transition: Transition, found: Detected, *, queued: bool = False) -> 
 
 
 def raise_lost(transition: Transition) -> bool:
-    """Raise what the specification has for a lost node, when one without a spare would be started on.
+    """Raise the rules' exception for a lost node, when the next attempt would have to start on that node.
 
-    The word on it may have come when nothing could be raised: before the first attempt, from a fence, or to
+    The loss may have been reported when nothing could be raised: before the first attempt, by fencing, or to
     an isolator that was just restarted. Returns False when nothing is to be raised.
     """
     state = transition.state
@@ -112,7 +112,7 @@ def raise_lost(transition: Transition) -> bool:
     became = recovery_decision.transformed(state, word, transition.now)
     raised = recovery_decision.raised(state, word, became, transition.now)
     transition.record(records.Raised(raised=raised, queued=None, history=became.history))
-    # What was done about this very node, and has left it in use, would do no more the next time.
+    # A recovery from the loss of this very node has left it in use: repeated, it would do no more.
     tried = any(
         item.raised.exception == raised.exception
         and gone[0] in recovery_decision.nodes_of(item.raised.evidence)
@@ -124,12 +124,12 @@ def raise_lost(transition: Transition) -> bool:
 
 
 def give_up(transition: Transition, evidence: Evidence, reason: str) -> None:
-    """The next attempt cannot be started: the exception that it was to recover from comes to its ELSE.
+    """Carry out the ELSE of the exception that the next attempt was to recover from: it cannot be started.
 
     Args:
         transition: the present one.
         evidence: why it cannot.
-        reason: the same, as the reason of what is done instead.
+        reason: the same, as the reason for the ELSE.
     """
     state = transition.state
     if not state.pending:
@@ -174,14 +174,14 @@ def decide(transition: Transition, spec: ExceptionSpec, raised: Raised, *, hopel
     if state.alive and any(item.kind in _TIMERS for item in raised.evidence):
         transition.do(CollectEvidence(attempt=state.attempt))
     elif state.alive and decision.action is Action.FAIL:
-        # Nothing is waiting for it to be gone, so it may end with its own last words and its own status.
+        # No restart waits for the attempt's end, so its program may end by itself, with its own status.
         transition.wake(transition.now + LAST_WORDS)
         return
     fence(transition)
 
 
 def fence_when_due(transition: Transition) -> None:
-    """End an attempt that was given time for its last words."""
+    """End an attempt that was given time to end by itself, once that time is over."""
     state = transition.state
     if state.recovery is None or state.recovery.action is not Action.FAIL or state.recovery.fenced:
         return
@@ -213,7 +213,7 @@ def fence(transition: Transition) -> None:
 
 
 def on_kill_confirmed(transition: Transition, event: KillConfirmed) -> None:
-    """The old attempt is surely over: go on with what it was ended for."""
+    """Go on with the recovery or the stop that the attempt was killed for: no process of it is left."""
     state = transition.state
     if event.attempt != state.attempt or state.phase in (Phase.RUNNING, Phase.LAUNCHING):
         return
@@ -256,7 +256,7 @@ def _planned_anew(transition: Transition, evidence: tuple[Evidence, ...]) -> tup
 
 
 def on_kill_unconfirmed(transition: Transition, event: KillUnconfirmed) -> None:
-    """Something of the old attempt lives on: nothing new may start beside it. Try again, bounded."""
+    """Try again, bounded, to kill an attempt of which processes live on: no other may start beside them."""
     state = transition.state
     if event.attempt != state.attempt:
         return
@@ -336,11 +336,11 @@ def say_waiting(transition: Transition) -> None:
 
 
 def on_grant(transition: Transition, grant: RecoveryGrant) -> None:
-    """The coordinator did its part, or could not."""
+    """Go on when the coordinator has done its part of the recovery, or could not."""
     recovery = transition.state.recovery
     if recovery is None or recovery.ordinal != grant.ordinal or recovery.granted or not recovery.request:
         return
-    # Paused or escalated, a repeated word decides nothing again; a grant is kept for when the task goes on.
+    # A grant for a paused or escalated task decides nothing; it is kept for when the task goes on.
     undecided = recovery.action is Action.RECOVER and transition.state.phase in (Phase.FENCING, Phase.GRANT)
     if grant.refused:
         if undecided:
@@ -393,7 +393,7 @@ def otherwise_of(transition: Transition, recovery: Recovery) -> Action:
 
 
 def instead(transition: Transition, action: Action, reason: str, *, became: str = "") -> None:
-    """The recovery cannot be done: fail, pause or escalate. ``became``: as what, if not as itself."""
+    """Fail, pause or escalate: the recovery is impossible. ``became``: the exception that it turned into."""
     recovery = transition.recovery()
     transition.record(
         records.Otherwise(ordinal=recovery.ordinal, action=action, reason=reason, became=became)
@@ -460,7 +460,7 @@ def launch_when_due(transition: Transition) -> None:
 
 
 def raise_queued(transition: Transition) -> bool:
-    """Raise the first that waits; what is about nodes that are in use no more is dropped."""
+    """Raise the first exception that waits; those about nodes that are no longer in use are dropped."""
     while transition.state.queued:
         found = transition.state.queued[0]
         about = set(recovery_decision.nodes_of(found.evidence))
