@@ -112,8 +112,8 @@ class Observer:
             return
         sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
         if state is None and offsets is None:
-            # Read from its begin, a file raises at worst what stood there before the attempt; read from its end,
-            # it would hide what was printed while no isolator ran.
+            # Read from its begin, a file raises at worst what stood there before the attempt; read from its
+            # end, it would hide what was printed while no isolator ran.
             offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
         now = self._clock()
         self._watch = self._new(sources, now, began, offsets)
