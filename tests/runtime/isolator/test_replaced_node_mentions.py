@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.runtime.isolator.conftest import World, detect, exception, make_setup
 from whesl.managers.resource.hostlist import compress
-from whesl.managers.resource.launcher_shims.replaced_node_mentions import mentions
+from whesl.managers.resource.launcher_shims.replaced_node_mentions import addresses, mentions
 from whesl.runtime.isolator.core.events_and_commands import AttemptStarted, Say, StartAttempt
 
 SWAPPED = {"n01": "n04"}
@@ -40,6 +40,50 @@ SWAPPED = {"n01": "n04"}
 def test_a_name_stands_for_a_host(value: str, found: bool) -> None:
     assert mentions({"MASTER_ADDR": value}, (), SWAPPED) == ((f"MASTER_ADDR={value}",) if found else ())
     assert bool(mentions({}, ("./app", value), SWAPPED)) is found
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("10.1.0.1", True),
+        ("tcp://10.1.0.1:29500", True),
+        ("fd00::17", True),
+        ("10.1.0.2", False),
+        ("10.1.0.11", False),
+        ("110.1.0.1", False),
+        ("12:00:01", False),
+    ],
+)
+def test_an_address_is_that_of_a_host(value: str, found: bool) -> None:
+    """Many scripts export their first node's address, as torchrun's recipes do."""
+
+    def told(environment: dict[str, str], command: tuple[str, ...]) -> tuple[str, ...]:
+        return mentions(environment, command, SWAPPED, lookup=lambda _: ("10.1.0.1", "fd00::17"))
+
+    assert told({"MASTER_IP": value}, ()) == ((f"MASTER_IP={value}",) if found else ())
+    assert bool(told({}, ("./app", value))) is found
+
+
+def test_addresses_by_which_nobody_else_reaches_a_host_are_none_of_it() -> None:
+    assert not addresses(["localhost", "no-such-host.invalid"])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("export MASTER_ADDR=$(hostname -s)", "MASTER_ADDR=$(hostname -s)"),
+        ("head=`hostname --ip-address`", "head=`hostname --ip-address`"),
+        ('torchrun --master_addr "$SLURMD_NODENAME" x.py', '--master_addr "$SLURMD_NODENAME'),
+        ("ADDR=${SLURM_TOPOLOGY_ADDR}", "ADDR=${SLURM_TOPOLOGY_ADDR}"),
+        ("echo $(hostname)", ""),
+        ("head=$(scontrol show hostnames | head -1)", ""),
+    ],
+)
+def test_a_script_that_gives_its_own_host_is_told_where_that_was_replaced(line: str, told: str) -> None:
+    """The script stays on a host that its ranks have left."""
+    script = f"#!/bin/bash\n{line}\n".encode()
+    assert mentions({}, ("job.sh",), SWAPPED, script, "n01") == ((f"{told} (n01)",) if told else ())
+    assert mentions({}, ("job.sh",), SWAPPED, script, "n02") == ()
 
 
 def test_what_is_told_anew_is_left_out() -> None:

@@ -1,14 +1,18 @@
-"""What a task is still told of a node that another one has replaced. Pure.
+"""What a task is still told of a node that another one has replaced.
 
 A variable that was exported before ``whesl exec`` (``MASTER_ADDR=n01``), or a word that the caller's shell
-put into the command, keeps a node's name after the node was replaced. A program that reads it looks for
-its partner where none is. It is told, and not rewritten: only the user knows what the word means.
+put into the command, keeps a node's name or its address after the node was replaced. A program that reads it
+looks for its partner where none is. It is told, and not rewritten: only the user knows what the word means.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import socket
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from whesl.managers.resource.hostlist import expand
 from whesl.managers.resource.launcher_shims.launcher_options import parse_mpi, parse_srun
@@ -17,8 +21,36 @@ from whesl.managers.resource.launcher_shims.launcher_options import parse_mpi, p
 _OWN = re.compile(r"(WHESL|SLURM|SLURMD|FLUX|SSH|PMI|PMIX|OMPI|PRTE)_\w+|HOST|HOSTNAME|_")
 # srun sets them in its steps, to where it runs itself: on the script's host, whichever nodes the ranks have.
 _LAUNCHER = re.compile(r"SLURM_(?:LAUNCH_NODE_IPADDR|SRUN_COMM_HOST)")
+# The host of the script itself, given to something: MASTER_ADDR=$(hostname), --master_addr $SLURMD_NODENAME.
+_HERE = re.compile(
+    r"""(?:\w+=|--?[\w-]+[=\x20])["']?
+        (?:\$\(\s*hostname\b[^)]*\)|`\s*hostname\b[^`]*`|\$\{?(?:HOSTNAME|SLURMD_NODENAME|SLURM_TOPOLOGY_ADDR)\b\}?)""",
+    re.VERBOSE,
+)
+_ADDRESS = re.compile(
+    r"(?<![\w.:])(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w.])"
+)
+_LOOKUP = 1.0  # seconds at most that a name server is waited for
 _LIST = re.compile(r"[\w.-]+\[[0-9,-]+\][\w.-]*")
 _LONGEST = 120  # characters that are shown of a word
+
+
+def addresses(nodes: Collection[str]) -> frozenset[str]:
+    """Return the addresses that names of nodes have, those alone by which others reach them.
+
+    Where a name server does not answer within a second, what is known by then.
+    """
+    found: set[str] = set()
+
+    def look() -> None:
+        for node in nodes:
+            with contextlib.suppress(OSError):
+                found.update(str(each[4][0]) for each in socket.getaddrinfo(node, None))
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(_LOOKUP)
+    return frozenset(each for each in [*found] if not ipaddress.ip_address(each).is_loopback)
 
 
 def mentions(
@@ -27,6 +59,7 @@ def mentions(
     swapped: Mapping[str, str],
     script: bytes = b"",
     script_host: str = "",
+    lookup: Callable[[Collection[str]], Collection[str]] = addresses,
 ) -> tuple[str, ...]:
     """Return what names a replaced node, as ``MASTER_ADDR=n01`` or ``argument --host=n01``.
 
@@ -38,14 +71,18 @@ def mentions(
         swapped: node that was replaced to the node in its place.
         script: the text of the task's script, where that is known.
         script_host: the node on which the script runs, replaced or not.
+        lookup: gives the addresses of nodes; asked where something that looks like one is found.
     """
     if not swapped:
         return ()
     words = "\n".join((*command, script.decode(errors="replace"))) if script_host in swapped else ""
-    launcher = [f"{name} ({script_host})" for name in dict.fromkeys(_LAUNCHER.findall(words))]
+    told_here = (*_LAUNCHER.findall(words), *_HERE.findall(words))
+    launcher = [f"{name} ({script_host})" for name in dict.fromkeys(told_here)]
     # A name stands for a host alone, before its domain and behind a scheme or a user: tcp://n01:29500. In a
     # path it is a directory.
-    names = "|".join(re.escape(name) for name in sorted(swapped, key=len, reverse=True))
+    own = (*(value for name, value in environment.items() if not _OWN.fullmatch(name)), *_own_words(command))
+    numeric = lookup(swapped) if any(map(_ADDRESS.search, own)) else ()
+    names = "|".join(re.escape(name) for name in sorted((*swapped, *numeric), key=len, reverse=True))
     named = re.compile(rf"(?:(?<![\w./-])|(?<=//))(?:{names})(?![\w-])")
     return (*_found(environment, command, named, frozenset(swapped)), *launcher)
 
