@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--take-over", action="store_true", help="from one whose host is dead")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    logging.raiseExceptions = False  # a line that the log's file system does not take is no event
+    logging.raiseExceptions = False  # a log line that cannot be written raises nothing
     try:
         said = options.metrics or os.environ.get(METRICS_VARIABLE)
         where = address(said, open_to_others=options.metrics_open) if said else None

@@ -1,4 +1,4 @@
-"""What a coordinator counts of its own records, for a site's monitoring. Pure.
+"""Counts of the coordinator's records, for a site's monitoring. Pure.
 
 Only what is written down is counted, so a restarted coordinator goes on with the same counts: they are
 rebuilt from its journal. No task, node, job or workflow is a label: their number has no bound.
@@ -16,7 +16,7 @@ from whesl.runtime.coordinator.core.state import State
 from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.journal.records import isolator_records
 
-# Names of exceptions come from specifications, which anybody may write: beyond so many, they are one.
+# Users' specifications name exceptions: names beyond so many are counted as one.
 MOST_NAMES = 100
 OTHER = "other"
 # Upper bounds in seconds: from a restart in place to a wait for a person.
@@ -66,7 +66,7 @@ class Figures:
         self._names: set[str] = set()
 
     def take(self, record: records.AnyRecord) -> None:
-        """Count one record of the coordinator's journal; most say nothing that is counted."""
+        """Count one record of the coordinator's journal; most kinds are not counted."""
         match record:
             case records.Reported(record=isolator_records.Raised() as told):
                 self._raised[self._name(told.raised.exception)] += 1
@@ -83,7 +83,7 @@ class Figures:
     def snapshot(
         self, state: State, *, connected: int, waiting: int, counters: Mapping[str, int], now: float
     ) -> Snapshot:
-        """Return the figures as they are, with what else is to be told.
+        """Return the present figures, with those that are not counts of records.
 
         Args:
             state: the coordinator's.
@@ -118,7 +118,7 @@ class Figures:
         )
 
     def restore(self, memory: Memory) -> None:
-        """Go on from these counts; other bounds than these of today have nowhere to go."""
+        """Go on from these counts; those for other bounds than the present ones are dropped."""
         self._raised = Counter(memory.raised)
         self._recoveries = Counter({(name, outcome): count for name, outcome, count in memory.recoveries})
         self._requeues = Counter(memory.requeues)

@@ -69,15 +69,15 @@ _JOURNAL_RETRY = 1.0
 # a round takes longer than what is done in it for one heartbeat (network drivers gather packets likewise).
 _MANY, _FEW = 500, 32
 _GATHERING = 3
-# At most so many tasks are told a new configuration at once, one time after the other after so many seconds:
-# 10,000 in two seconds, a third of a processor, while others are answered.
+# At most so many tasks are told a new configuration at once, and the next ones after so many seconds: 10,000
+# in two seconds, with a third of a processor, while other messages are answered.
 _SLICE = 25
 _PACE = 0.005
-# Room for some thousand records, when the journal's disk is full.
+# Bytes reserved for some thousand records, for when the journal's disk is full.
 _RESERVE = 2 * 1024 * 1024
 
 
-# An event, and the messages that it stands for: none for what did not arrive.
+# An event, and the messages that it stands for: none where no message has caused it.
 _Taken = tuple[Event, tuple[Delivery, ...]]
 
 
@@ -148,7 +148,7 @@ class Daemon:
         self._events: deque[Event] = deque([Started()])
         self._stopping = False
         self._journal_failed = False
-        self._trouble = ""  # what is wrong with the journal now, for people
+        self._trouble = ""  # why the journal cannot be written now, a sentence for people
         self._needed = time.monotonic()
         self._most_connections = file_limit.raise_limit()
         self._full = False
@@ -228,7 +228,7 @@ class Daemon:
                 self.stop()
 
     def _handle_events(self) -> None:
-        """Take in what workers found out; what cannot be written down yet stays in line."""
+        """Take the workers' results; those that cannot be written down yet stay in line."""
         waiting: list[_Taken] = [(event, ()) for event in self._events]
         if self._take(waiting):
             for _ in waiting:
@@ -243,7 +243,7 @@ class Daemon:
         self._needed = time.monotonic()
         kinds = {type(delivery.message) for delivery in deliveries}
         if Register in kinds:
-            # What is left by now concerns whoever starts now: an ancestor may have ended out of reach.
+            # Messages in the spool concern tasks that start now: an ancestor may have ended out of reach.
             self._collect()
         if Query in kinds:
             for delivery in deliveries:
@@ -253,11 +253,11 @@ class Daemon:
             deliveries = [delivery for delivery in deliveries if not isinstance(delivery.message, Query)]
         heard = list(events_of(deliveries))
         for first in range(0, len(heard), _BATCH):
-            # What is not written down is not acknowledged: its sender says it again.
+            # A message that is not written down is not acknowledged: its sender repeats it.
             self._take(heard[first : first + _BATCH])
 
     def _collect(self) -> None:
-        """Take in what isolators have left that ended while this coordinator was out of their reach."""
+        """Take the messages of isolators that ended while this coordinator was out of their reach."""
         try:
             found, unreadable = collect(self._home)
         except OSError as error:
@@ -332,7 +332,7 @@ class Daemon:
             LOG.info("idle for %g s: ending", self._idle)
             self.stop()
         else:
-            # One may wait in a queue, or be paused. Nobody looks at 100,000 tasks every round.
+            # A task may wait in a queue, or be paused. 100,000 tasks are not looked at in every round.
             self._needed = time.monotonic()
 
     # Commands -------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class Daemon:
         self._server.send(command.peer, command.message)
 
     def _tell_some(self) -> None:
-        """Tell the next of those whose configuration has changed; first came what somebody waits for."""
+        """Send the next changed configurations, after the messages that peers wait for."""
         if self._waiting_peers and time.monotonic() >= self._next_sending:
             for send in self._waiting_peers.take(self._state, _SLICE):
                 self._server.send(send.peer, send.message)
@@ -363,7 +363,7 @@ class Daemon:
             return CoordinatorServer(bind, 0, keys, self._incarnation, ports=allowed)
 
     def _kept(self) -> Kept:
-        """Return what all that is in the journal amounts to."""
+        """Return the state and counts that the whole journal amounts to."""
         return Kept(state=self._state.durable(), inbox=self._server.memory(), figures=self._figures.memory())
 
     def _answer(self, query: Query) -> Reply:
@@ -391,7 +391,7 @@ class Daemon:
         return server
 
     def _count_connections(self) -> None:
-        """Say so when no more isolators can be connected: those go on alone, and nothing is known of them."""
+        """Log when no more isolators can be connected: those go on alone, and nothing is known of them."""
         connections, most = self._server.connections(), self._most_connections
         if connections >= most and not self._full:
             LOG.error("%d connections, no more are possible: %s", connections, file_limit.advice(most))
@@ -414,7 +414,7 @@ class Daemon:
             signal.signal(signum, lambda *_: None)
 
     def _close(self, poller: zmq.Poller) -> None:
-        """Say goodbye: replies on their way are delivered, the endpoint file goes, the journal is closed."""
+        """Deliver replies that are on their way, remove the endpoint file, close the journal."""
         deadline = time.monotonic() + _FAREWELL
         for send in self._waiting_peers.take(self._state, len(self._waiting_peers)):
             self._server.send(send.peer, send.message)

@@ -1,4 +1,4 @@
-"""How many isolators this process can have: each connection is an open file, and those are limited.
+"""How many isolators can be connected: each connection is an open file, and these are limited.
 
 The soft limit is often 1024 and may be raised by anybody up to the hard one, which is the site's. Nothing
 here or in what is started uses select(2), which the low soft limit is there for.
@@ -27,7 +27,7 @@ def raise_limit() -> int:
 
 
 def advice(most: int) -> str:
-    """Return what to do about too low a limit, for a log."""
+    """Return an advice on too low a limit, for a log."""
     return (
         f"raise the hard limit of open files (ulimit -Hn: {most + RESERVED}) where the coordinator runs, "
         "in limits.conf or its service's LimitNOFILE, and start it again"

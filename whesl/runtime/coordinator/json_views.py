@@ -1,4 +1,4 @@
-"""What people are shown of the coordinator's state, as JSON builtins. Pure."""
+"""Views of the coordinator's state for people, as JSON builtins. Pure."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def task_view(task: TaskEntry) -> dict[str, Any]:
         "exception": task.exception,
         "exception_time": task.exception_time,
         "exit_code": task.exit_code,
-        # Of the state before, perhaps: nothing has to be explained about what runs.
+        # The reason may belong to the state before: a task that runs needs none.
         "reason": "" if task.state in _AT_WORK else task.reason,
         "trouble": task.trouble,
         "configuration_version": task.configuration.version,
@@ -90,7 +90,7 @@ def unreachable(state: State) -> list[dict[str, Any]]:
 
 
 def unreachable_managers(health: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each resource manager that does not tell the coordinator of its jobs.
+    """Return a sentence for each resource manager that does not answer questions about jobs.
 
     Args:
         health: as ``health_view`` returns it.
@@ -111,7 +111,7 @@ def nodes_view(state: State, now: float) -> dict[str, Any]:
 
 
 def health_view(state: State, counters: dict[str, int], waiting: int) -> dict[str, Any]:
-    """Return how the daemon itself is."""
+    """Return the daemon's own condition: its journal, snapshots, connections."""
     return {
         "workflows": len(state.workflows),
         "tasks": len(state.tasks),

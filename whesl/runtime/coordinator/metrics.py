@@ -19,7 +19,7 @@ from whesl.runtime.coordinator.counters import BOUNDS, Snapshot
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-# Why a message may be dropped; the counters start at zero, so that a rate can be taken from the first on.
+# Reasons for dropped messages; the counters start at zero, so that the first drop shows in a rate.
 _DROPPED = ("malformed", "refused", "repeated", "unexpected", "unsent")
 
 
@@ -35,7 +35,7 @@ class LatestSnapshot:
         self._latest: Snapshot | None = None
 
     def publish(self, snapshot: Snapshot) -> None:
-        """Take what is told from now on."""
+        """Take the snapshot that is reported from now on."""
         self._latest = snapshot
 
     def describe(self) -> Iterator[Metric]:
@@ -49,7 +49,7 @@ class LatestSnapshot:
             yield from families(snapshot, self._size())
 
     def _size(self) -> int:
-        """Return the bytes of the journal and of what was not yet moved into it."""
+        """Return the bytes of the journal and of its write-ahead log."""
         total = 0
         for suffix in ("", "-wal"):
             path = self._journal.with_name(self._journal.name + suffix)

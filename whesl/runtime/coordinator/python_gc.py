@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def put_off() -> Iterator[None]:
-    """Have no collection while the block runs."""
+    """Collect no cyclic garbage while the block runs."""
     before = gc.isenabled()
     gc.disable()
     try:
@@ -24,6 +24,6 @@ def put_off() -> Iterator[None]:
 
 
 def spare() -> None:
-    """Never look at what is there now, and seldom at the rest: for a daemon that has read its journal."""
+    """Exclude present objects from collections, and collect others seldom: once a journal is read."""
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)

@@ -1,6 +1,6 @@
 """The append-only event journal: history and live stream, one writer and many readers.
 
-Names are loaded when they are asked for: a keeper writes a whole journal (``table``) and loads nothing else.
+Names are loaded when they are used: a keeper writes a whole journal (``table``) and loads nothing else.
 """
 
 from __future__ import annotations

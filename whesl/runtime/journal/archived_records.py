@@ -1,8 +1,8 @@
 """Old records that were moved out of a journal: files beside it that are read as if they were still in it.
 
-A journal's state is in its snapshots; its older records are for people. They go into files of JSON lines,
-compressed, before they are removed from the journal: whoever finds a gap in the numbers looks here. Records
-that are in both places, since a daemon was killed in between, are read once.
+A journal's state is in its snapshots; its older records are for people. They are copied to compressed files
+of JSON lines before they are removed from the journal: a reader that finds a gap in the numbers reads on in
+these files. Records that are in both places, since a daemon was killed in between, are read once.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def segments(journal: Path, of: int) -> list[Segment]:
 
     Args:
         journal: the journal's file, beside which they lie.
-        of: the checksum of the journal's first record; others' files are not looked at.
+        of: the checksum of the journal's first record; files of other journals are not looked at.
 
-    Raises JournalError when they could not be looked for.
+    Raises JournalError when the directory could not be read.
     """
     found = []
     try:
@@ -88,7 +88,7 @@ def read(segment: Segment) -> Iterator[Record]:
 
     last = segment.first - 1
     try:
-        # Read in one piece, some MiB at most, so that it can be read again.
+        # The file is read in one piece, some MiB at most, so that a failed read can be repeated.
         content = file_retry.retried(segment.path.read_bytes)
         with gzip.open(io.BytesIO(content), "rb") as file:
             for line in file:
@@ -122,11 +122,11 @@ def read(segment: Segment) -> Iterator[Record]:
 
 
 def between(journal: Path, of: int, after: int, before: int) -> Iterator[Record]:
-    """Yield old records with numbers between two others, as far as there are any. Raises as ``read``."""
+    """Yield the old records that there are between two numbers. Raises as ``read``."""
     for segment in segments(journal, of):
         if segment.last <= after or segment.first >= before:
             continue
-        with contextlib.suppress(FileNotFoundError):  # removed meanwhile, as the oldest
+        with contextlib.suppress(FileNotFoundError):  # the oldest file was removed meanwhile
             for record in read(segment):
                 if after < record.seq < before:
                     yield record
@@ -142,7 +142,7 @@ def put_away(
         journal: the journal's file.
         of: the checksum of its first record.
         records: in order.
-        breathe: called now and then, for a thread that others should not wait for.
+        breathe: called now and then; it may pause, so that other threads do not wait for this one.
 
     Raises JournalError; then there is no such file.
     """
@@ -186,9 +186,9 @@ def put_away(
 
 
 def shrink(journal: Path, of: int, most: int) -> list[Segment]:
-    """Remove the oldest files until the others have at most so many bytes; return those removed.
+    """Remove the oldest files until the others have at most ``most`` bytes; return those removed.
 
-    Also what was left of unfinished ones. For the journal's writer alone.
+    Unfinished files are removed, too. For the journal's writer alone.
     """
     removed = []
     with contextlib.suppress(OSError, JournalError):

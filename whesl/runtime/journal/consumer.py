@@ -1,4 +1,4 @@
-"""Reading a journal while it grows: history first, then a sentinel, then what comes.
+"""Reading a journal while it grows: its history, then a sentinel, then new records.
 
 The shape is that of flux-core's journal consumer (``flux.abc.JournalConsumerBase``): one class, ``since``
 and a sentinel between past and present.
@@ -15,7 +15,7 @@ from whesl.runtime.journal.store import Journal, Record
 
 
 class CaughtUp:
-    """The mark between history and what happens from now on."""
+    """The sentinel between the history and new records."""
 
     def __repr__(self) -> str:
         return "CAUGHT_UP"

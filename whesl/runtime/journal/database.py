@@ -37,12 +37,12 @@ from whesl.runtime.journal.table import SCHEMA, checksum
 T = TypeVar("T")
 # Numbers that are asked for one by one when a damaged table cannot be read through.
 _MOST_SINGLE = 200_000
-# Looks over an object and keeps nothing of it.
+# Decodes a JSON object without keeping anything of it, to check it.
 _ANY_OBJECT = msgspec.json.Decoder(msgspec.defstruct("_AnyObject", ()))
 _NO_RECORD = (TypeError, ValueError, *UNDECODABLE)
 _BUSY_TIMEOUT = 10.0
-_WRITERS_BUSY_TIMEOUT = 1.0  # a daemon is deaf for so long at each record that a stranger's lock keeps out
-# Seconds for which a call is repeated. A daemon waits for what it writes, and keeps what it could not.
+_WRITERS_BUSY_TIMEOUT = 1.0  # seconds that a daemon waits at a record that another process's lock holds up
+# Seconds for which a failed call is repeated. A daemon waits for its writes, and keeps records that failed.
 WRITING, READING = 2.0, LIMIT
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.25
 # More frames than any log has.
@@ -92,8 +92,8 @@ class Database:
         """Return what a call returns; after an error of the file system it is made on a file opened anew.
 
         Args:
-            call: uses the connection; it may be done, and fail all the same, and is then made again.
-            doing: what it does, as in "write to".
+            call: uses the connection; it is also repeated when it was performed and failed all the same.
+            doing: the call in words, as in "write to".
             limit: seconds from the first failure on.
 
         Raises JournalError.
@@ -109,7 +109,7 @@ class Database:
                 if lasting or (not self.read_only and no_room(self.path.parent)):
                     raise self.explained(error, doing) from error
             if again:
-                self._let_go()  # a stale handle is of no use any more
+                self._let_go()  # a stale file handle stays useless
             again = not again
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -126,7 +126,7 @@ class Database:
         return self.repeated(lambda db: db.execute(query, values).fetchone(), doing)
 
     def explained(self, error: Exception, doing: str) -> JournalError:
-        """Return the JournalError that says what an error of SQLite or of the system means."""
+        """Return the JournalError for an error of SQLite or of the system."""
         if not isinstance(error, OSError):
             return translated(error, self.path, doing)
         otherwise = "full" if error.errno in FULL else "read-only"
@@ -161,7 +161,7 @@ class Database:
         return ""
 
     def damaged_after(self, previous: int | str) -> str:
-        """Return what to say of a record that is not what was written."""
+        """Return the error for a record whose checksum is wrong."""
         return f"the record after {previous} of the journal {self.path} is damaged"
 
     def _let_go(self) -> None:
@@ -195,7 +195,7 @@ class Database:
             isolation_level=None,
         )
         try:
-            # What is no text was not written here: its checksum will say so.
+            # Content that is no text was not written by WHESL: its checksum is wrong.
             db.text_factory = text
             if not self.read_only:
                 # PERSIST: the rollback journal keeps its room on a disk that fills up.
@@ -214,7 +214,7 @@ def _frames(db: sqlite3.Connection) -> int:
     except sqlite3.OperationalError as error:
         if input_output(error):
             raise
-        # There is no room to take them over: they are counted when there is.
+        # The disk has no room to checkpoint the log: its frames are counted when it has.
         return _UNCOUNTED
 
 
@@ -253,7 +253,7 @@ def holds(db: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> bool:
 
 
 def records_in(path: Path) -> dict[int, Record]:
-    """Return the sound records of a damaged file: from the front, from the back, then one by one between."""
+    """Return the sound records of a damaged file: from both ends, then one by one in between."""
     found: dict[int, Record] = {}
     try:
         db = sqlite3.connect(path, isolation_level=None)
@@ -262,7 +262,7 @@ def records_in(path: Path) -> dict[int, Record]:
     with contextlib.closing(db):
         db.text_factory = text
         for order in ("", " DESC"):
-            # The damage was reached; what lies on its other side is read from the other end.
+            # The damage is reached; records behind it are read from the other end.
             with contextlib.suppress(*UNREADABLE):
                 _take(found, db.execute(f"SELECT * FROM journal ORDER BY seq{order}"))  # noqa: S608 - a constant
         for number in itertools.islice(
@@ -299,7 +299,7 @@ def record_of(row: tuple[Any, ...]) -> Record | None:
 
 
 def sound(row: tuple[Any, ...]) -> bool:
-    """Whether ``record_of`` would return one; what is in it is not made."""
+    """Whether ``record_of`` would return a record, without making it."""
     try:
         seq, time, kind, content, crc = row
         _ANY_OBJECT.decode(content)

@@ -1,4 +1,4 @@
-"""A journal's file as bytes: made in one piece, looked at before SQLite is, and put right for a rescue.
+"""A journal's file as bytes: made in one piece, checked before SQLite opens it, and mended for a rescue.
 
 SQLite takes an empty file for a new database, and a table that is missing for one to be made. Either would
 make a state machine start from nothing in silence, so a journal gets its name only once it is complete, and
@@ -64,7 +64,7 @@ def create(path: Path, schema: str, *, wal: bool, spare: int = 0) -> None:
 
 
 def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
-    """Return the bytes of an empty journal, made in memory: where it is to lie it is written in one piece."""
+    """Return the bytes of an empty journal, made in memory, to be written in one piece."""
     with (
         tempfile.TemporaryDirectory(dir=directory, prefix=".journal.")
         if _ON_DISK
@@ -72,7 +72,7 @@ def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
     ):
         with contextlib.closing(sqlite3.connect(f"{place}/new" if place else ":memory:")) as db:
             db.isolation_level = None
-            # Nobody knows it yet: it is forced to the disk once, as a whole.
+            # No process uses the file yet: it is forced to the disk once, as a whole.
             db.execute("PRAGMA journal_mode=OFF")
             db.execute("PRAGMA synchronous=OFF")
             db.execute(f"PRAGMA page_size={PAGE}")
@@ -84,7 +84,7 @@ def _empty(schema: str, directory: Path, *, spare: int) -> bytearray:
 
 
 def grow(db: sqlite3.Connection, size: int) -> None:
-    """See to it that a database has ``size`` bytes of free pages, and its log room for as many.
+    """Extend a database to ``size`` bytes of free pages, and its log to room for as many.
 
     Raises sqlite3.Error; then nothing has changed.
     """
@@ -109,13 +109,13 @@ def flaw(path: Path) -> str:
     if head[:16] != _MAGIC or len(head) < _HEADER:
         return "the file does not begin as a journal does"
     if head[18] not in (1, 2) or head[19] not in (1, 2):
-        # SQLite would take it for one of a newer version, that may be read at most.
+        # SQLite would take the file for one of a newer version, and open it only for reading.
         return "its header names a format that there is not"
     return ""
 
 
 def sync_directory(directory: Path) -> None:
-    """Have a directory's names on the disk, where its file system can be asked for that. Raises OSError."""
+    """Force a directory's names to the disk, where its file system can do that. Raises OSError."""
     try:
         file_retry.sync(directory)
     except OSError as error:
@@ -154,7 +154,7 @@ def _frames(log: bytes) -> list[_Frame]:
 
 
 def log_of(path: Path) -> bytes:
-    """Return what is in a journal's write-ahead log: SQLite removes it, sound or not, when it is closed.
+    """Return the bytes of a journal's write-ahead log: SQLite removes the log, sound or not, on closing.
 
     Raises OSError when that could not be read.
     """

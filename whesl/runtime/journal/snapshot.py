@@ -1,13 +1,13 @@
-"""Snapshots: what a journal's records up to one of them amount to, in a file of its own beside the journal.
+"""Snapshots: the state after a journal's records up to one of them, in a file beside the journal.
 
 A file of lines: ``<checksum> <word> <JSON>``. The first says which record the snapshot stands for, the last
 how many lines there were; each checksum goes over all lines up to its own, so that none can be missing, come
 twice or in another order. Such a file gets its name when all of it is on the disk, and is believed only when
-all of it has been read: until then whoever reads has the snapshot before it, or the journal.
+all of it has been read: until then a reader uses the snapshot before it, or the journal.
 
-Half-written files under their final name, and damaged ones kept for ever until they had filled the disk, are
-what kept others' daemons from starting (etcd-io/etcd#3498, #5518, #20732); a snapshot that cannot be written
-is no reason to refuse anything either (redis/redis#584).
+Other daemons could not start because of half-written files under their final name, and of damaged ones that
+were kept until they had filled the disk (etcd-io/etcd#3498, #5518, #20732). A snapshot that cannot be written
+is no reason to refuse writes either (redis/redis#584).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _FORMAT = "whesl snapshot"
 _NAME = re.compile(r"snapshot-(\d{12})")
 _UNFINISHED = ".snapshot-*.new"
 _HEAD, _END = "head", "end"
-# Bytes after which what was written is forced to the disk: a record's own write would wait for all of it.
+# Bytes after which a snapshot is forced to the disk: a record's own write would wait for all of them.
 _SYNCED = 1 << 20
-# Bytes that a file system has to have free beside several such snapshots: it is others' too.
+# Bytes that have to stay free on the file system beside several such snapshots: others use it, too.
 _LEFT_FREE = 8 << 20
 
 
@@ -79,10 +79,10 @@ def write(
         directory: that of the journal.
         head: what it stands for.
         pieces: its content, each a word and JSON.
-        expected: bytes that it may have; nothing is begun when there is not room for far more.
-        breathe: called after each piece, for a thread that others should not wait for.
+        expected: its likely size in bytes; nothing is begun unless there is room for far more.
+        breathe: called after each piece; it may pause, so that other threads do not wait for this one.
 
-    Raises SnapshotError; then there is nothing of it.
+    Raises SnapshotError; then no file is left.
     """
     path = directory / f"snapshot-{head.last.seq:012d}"
     beside = directory / f".{path.name}.{os.getpid()}.new"
@@ -184,9 +184,9 @@ def _head(path: Path, word: bytes, content: bytes) -> Head:
 
 
 def found(directory: Path) -> list[Path]:
-    """Return a journal's snapshots, the newest first; whether they can be read is not known.
+    """Return a journal's snapshots, the newest first; they were not read.
 
-    Raises SnapshotError when they could not be looked for.
+    Raises SnapshotError when the directory could not be read.
     """
     try:
         names = file_retry.names(directory)
@@ -203,13 +203,13 @@ def number(path: Path) -> int:
 
 
 def tidy(directory: Path, *, keep: Collection[Path]) -> None:
-    """Remove all snapshots but some, and what was left of unfinished ones.
+    """Remove all snapshots but some, and unfinished ones.
 
     For the journal's writer alone, while no snapshot is being written.
 
     Args:
         directory: that of the journal.
-        keep: those that are known to be readable.
+        keep: the snapshots that stay, which are known to be readable.
     """
     with contextlib.suppress(OSError, SnapshotError):
         for path in (*found(directory), *directory.glob(_UNFINISHED)):

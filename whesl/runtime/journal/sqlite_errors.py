@@ -16,7 +16,7 @@ class JournalError(WheslError):
     """The journal could not be written or read. Nothing of the failed call was written.
 
     ``reason`` is one of full, damaged, read-only, busy, input-output, foreign-writer, missing, closed.
-    ``readable_after``: what comes after the record of this number can be read all the same; 0: nothing.
+    ``readable_after``: records after this number can be read all the same; 0: none can.
     """
 
     def __init__(self, message: str, *, reason: str, hint: str = "", readable_after: int = 0) -> None:
@@ -26,15 +26,15 @@ class JournalError(WheslError):
 
 
 DAMAGED = "start its daemon again: it keeps what is readable and puts the damaged file aside"
-# What sqlite3 raises for a damaged file: for sizes that no memory has, and for names in it that are no text.
+# Exceptions of sqlite3 for a damaged file: also for impossible sizes in it, and for names that are no text.
 UNREADABLE = (sqlite3.Error, MemoryError, UnicodeDecodeError)
 # ENOSPC, EDQUOT
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-# Bytes that are written to see whether a failed write was for want of room.
+# Bytes that are written to find out whether a write has failed since the disk is full.
 _PROBE = 64 * 1024
 
-# Codes of errors of system calls (https://sqlite.org/rescode.html). They reach Python from version 3.11 on,
-# and stand in what a check says of a page that it could not read.
+# SQLite's codes for errors of system calls (https://sqlite.org/rescode.html). Python has them from version
+# 3.11 on; an integrity check prints them for a page that it could not read.
 _INPUT_OUTPUT = 10
 _CANNOT_OPEN = 14
 _CODE_IN_CHECK = re.compile(r"error code=(\d+)")
@@ -71,12 +71,12 @@ _MEANINGS = (
 
 
 def translated(error: Exception, path: Path, doing: str) -> JournalError:
-    """Return the JournalError that says what SQLite's error means.
+    """Return the JournalError for an error of SQLite, in the user's words.
 
     Args:
         error: what sqlite3 raised (``UNREADABLE``).
         path: the journal's file.
-        doing: what was tried, as in "write to".
+        doing: the failed call in words, as in "write to".
     """
     text = str(error) if isinstance(error, sqlite3.Error) else "malformed"
     if "I/O" in text and no_room(path.parent):
@@ -96,7 +96,7 @@ def translated(error: Exception, path: Path, doing: str) -> JournalError:
 
 
 def input_output(error: Exception) -> bool:
-    """Whether it is an error of a file's system calls, which may be over when the file is opened again."""
+    """Whether an error is one of system calls, which may be over when the file is opened again."""
     if not isinstance(error, sqlite3.OperationalError):
         return False
     code = getattr(error, "sqlite_errorcode", None)
@@ -106,13 +106,13 @@ def input_output(error: Exception) -> bool:
 
 
 def page_unread(verdict: str) -> bool:
-    """Whether SQLite's check found a page that could not be read, of which nothing is known then."""
+    """Whether SQLite's check found a page that could not be read, so that damage is not proved."""
     codes = _CODE_IN_CHECK.findall(verdict)
     return any(int(code) & 0xFF == _INPUT_OUTPUT for code in codes)
 
 
 def no_room(directory: Path) -> bool:
-    """Whether a file in a directory cannot grow for want of room or quota."""
+    """Whether a file in a directory cannot grow, since disk or quota is full."""
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(_PROBE))

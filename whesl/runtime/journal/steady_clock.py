@@ -1,6 +1,6 @@
-"""The time that a daemon goes by: seconds since the epoch that neither jump nor go back.
+"""A daemon's time: seconds since the epoch that neither jump nor go back.
 
-A host's clock is set by others: NTP steps it, a person corrects it, a virtual machine wakes up. Limits of
+A host's clock may jump: NTP steps it, a person corrects it, a virtual machine wakes up. Limits of
 silence, back-offs and time-outs counted by it would then be over at once, or never. So a daemon asks the
 host's clock once, when it starts, and counts on by the monotonic one, which only ever goes forward.
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 
 class Clock:
-    """One daemon's.
+    """One daemon's clock.
 
     Args:
         wall: the host's clock, seconds since the epoch.
@@ -33,10 +33,11 @@ class Clock:
         return self._monotonic() + self._epoch
 
     def follow(self, written: float) -> None:
-        """Go on from a time that was written down, should the host's clock have been set back since.
+        """Go on from a time that was written down, in case the host's clock has been set back since.
 
         Args:
-            written: of a record of an earlier start, seconds since the epoch; what is no time is passed over.
+            written: the time of an earlier start's record, seconds since the epoch; a value that is no time
+                is ignored.
         """
         if math.isfinite(written):
             self._epoch = max(self._epoch, written - self._monotonic())

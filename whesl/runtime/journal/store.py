@@ -41,9 +41,9 @@ __all__ = ["Anchor", "Damage", "Journal", "JournalError", "Record"]
 
 Data = dict[str, Any] | msgspec.Struct
 
-# The kind of the record that says what damage took.
+# The kind of the record that tells what a damaged file has lost.
 DAMAGE = "journal-damaged"
-# Seconds between attempts to have a reserve again that was used up.
+# Seconds between attempts to restore a reserve that was used up.
 _REFILL = 30.0
 # Records between looks at how much of the reserve is left.
 _LOOK = 64
@@ -59,11 +59,11 @@ class Journal:
         path: the database file; made (mode 0600) unless ``read_only``.
         read_only: only ``read`` is wanted; the file has to exist.
         reserve: bytes that are kept for the time when the file system is full. They lie in the journal's own
-            files, where nobody else can take them.
+            files, where no other file can take them.
         begin_anew: when nothing of a damaged file can be read, put it aside and go on with an empty one,
-            whose first record says so; for callers who know from elsewhere what goes on.
-        after: a number that is known from elsewhere to have been given; when a damaged file does not know of
-            it any more, the next records come after it all the same.
+            whose first record says so; for callers that know the state from elsewhere.
+        after: a number that is known from elsewhere to have been given; when a damaged file has lost it, the
+            next records get higher numbers all the same.
 
     ``damage`` is set when the file was found damaged: the readable part was kept. ``tight`` is set while
     records go into the reserve.
@@ -91,11 +91,11 @@ class Journal:
         self.damage: Damage | None = None
         self._last = 0
         self._log = b""
-        self._uncertain: _Rows = []  # of a failed call, which may have been done all the same
+        self._uncertain: _Rows = []  # rows of a failed call, which may have been written all the same
         self._database = Database(self.path, read_only=read_only, reserve=reserve)
         try:
             if not read_only:
-                # What a writer that was killed has left.
+                # Unfinished files of a writer that was killed.
                 self._log = database_integrity.log_of(self.path)
             elif not exists(self.path):
                 raise JournalError(
@@ -125,7 +125,7 @@ class Journal:
         """Write one record and return its number; it is on disk when this returns.
 
         Args:
-            kind: the event's word.
+            kind: the record's kind.
             data: a JSON object or a struct.
             time: when it happened, seconds since the epoch.
 
@@ -155,7 +155,7 @@ class Journal:
 
     def _insert(self, db: sqlite3.Connection, rows: _Rows) -> None:
         if self._uncertain and holds(db, self._uncertain):
-            # The call before this one was done, and said that it was not.
+            # The call before this one has written its rows, and has reported a failure.
             db.execute("DELETE FROM journal WHERE seq > ?", (self._last,))
         try:
             try:
@@ -163,13 +163,14 @@ class Journal:
             except sqlite3.OperationalError as error:
                 if not self._reserve or (input_output(error) and not no_room(self.path.parent)):
                     raise
-                # Into the reserve: a log that was taken over whole is written again from its beginning.
+                # The rows go into the reserve: a log that is checkpointed as a whole is written again from
+                # its begin.
                 db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
                 insert(db, rows)
                 self.tight = True
         except sqlite3.IntegrityError as error:
             if holds(db, rows):
-                return  # by the same call, which failed all the same
+                return  # the same call has written them, and has failed all the same
             raise JournalError(
                 f"another process has written to the journal {self.path}",
                 reason="foreign-writer",
@@ -177,7 +178,7 @@ class Journal:
             ) from error
 
     def _refill(self) -> None:
-        """Have the reserve whole again, where there is room for it."""
+        """Restore the reserve, where there is room for it."""
         now = _time.monotonic()
         if not self._reserve or (self.tight and now < self._refill_at):
             return
@@ -191,7 +192,7 @@ class Journal:
             db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             self.tight = False
         except (sqlite3.Error, OSError) as error:
-            # An error of the file system alone says nothing of its room.
+            # An error of the file system does not tell whether it is full.
             passing = isinstance(error, OSError) or input_output(error)
             self.tight = self.tight or not passing or no_room(self.path.parent)
             self._refill_at = now + _REFILL
@@ -247,9 +248,9 @@ class Journal:
 
         Args:
             last: the number.
-            breathe: called now and then, for a thread that others should not wait for.
+            breathe: called now and then; it may pause, so that other threads do not wait for this one.
 
-        Raises JournalError; the records are where they were.
+        Raises JournalError; the records stay where they were.
         """
         origin = self._origin()
         known = archived_records.segments(self.path, origin)
@@ -265,7 +266,7 @@ class Journal:
         return known[-1].last if known else 0
 
     def complete(self) -> bool:
-        """Whether all records can be read, but for those that damage took, which a record says then."""
+        """Whether all records can be read, except those that damage has taken and a record names."""
         row = self._database.row("SELECT min(seq) FROM journal WHERE seq > 1")
         if row[0] is None or row[0] <= 2:
             return True
@@ -275,7 +276,7 @@ class Journal:
         return any(record.kind == DAMAGE for record in self._rows(0))
 
     def forget(self, most: int) -> bool:
-        """Remove some records that are in files of old records; whether there may be more of them.
+        """Remove some records that are in files of old records; return whether there may be more.
 
         The first record stays: it tells whose files these are.
 
@@ -324,7 +325,7 @@ class Journal:
                 since = previous = record.seq
 
     def _some(self, since: int) -> list[tuple[Any, ...]]:
-        """Return the next rows; where they cannot be read to the last, those before it."""
+        """Return the next rows, up to the first that cannot be read."""
         query = "SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ?"
 
         def read(db: sqlite3.Connection) -> _Rows:
@@ -340,7 +341,7 @@ class Journal:
         return self._database.repeated(read, "read")
 
     def _origin(self) -> int:
-        """Return the checksum of the first record, which stays when others are moved out; 0 without it."""
+        """Return the checksum of the first record, which stays when others are moved out; 0 for none."""
         first = self.anchor(1)
         return first.crc if first is not None else 0
 
@@ -411,7 +412,7 @@ class Journal:
         return {number for segment in known for number in range(segment.first, segment.last + 1)}
 
     def _readable(self, whole: Path) -> dict[int, Record]:
-        """Return every record that can still be read, of a copy: SQLite changes what it opens.
+        """Return every record that can still be read, from a copy: SQLite changes files that it opens.
 
         Args:
             whole: a sound, empty journal, whose first page is tried when the damaged one's says nothing.

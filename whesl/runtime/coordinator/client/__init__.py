@@ -1,1 +1,1 @@
-"""What others do about the coordinator: start it, ask it, tell it of lost and unregistered tasks."""
+"""The coordinator's clients: they start it, ask it, and tell it of lost and unregistered tasks."""

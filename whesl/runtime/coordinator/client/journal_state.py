@@ -1,4 +1,4 @@
-"""Looking at the coordinator's state from outside: by asking it, or by its journal while it is down."""
+"""The coordinator's state, read from its journal, whether it runs or not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def known_state(home: Path, since: Known | None = None) -> Known:
-    """Return the coordinator's state, whether it runs or not: everything of it is in its journal.
+    """Return the coordinator's state, whether it runs or not: all of it is in the journal.
 
     Args:
         home: the WHESL home.
@@ -33,7 +33,7 @@ def known_state(home: Path, since: Known | None = None) -> Known:
 
     A journal that was never begun is an empty state.
     """
-    # The first look takes many records, and a later one few: a change of one costs less than a copy of all.
+    # The first read takes many records, and a later one few: changing some costs less than copying all.
     state, seq, damage = (since.state, since.seq, since.damage) if since is not None else (None, 0, "")
     replay = Replay()
     try:

@@ -1,4 +1,4 @@
-"""What the coordinator would tell a task that starts while it is away: its journal, and what is left for it.
+"""The welcome of an absent coordinator to a task that starts: read from its journal and its spool.
 
 ``python -m whesl.runtime.coordinator.client.offline_welcome`` takes a registration on standard input (JSON)
 and prints the welcome. Isolators call it that got no answer: a dependent that started without its ancestors'
@@ -31,13 +31,13 @@ PEER = "(absent)"
 def answer(state: State, left: Iterable[tuple[str, AnyMessage]], register: Register, now: float) -> Welcome:
     """Return the welcome that a coordinator with this state would send. Pure; nothing is decided by it.
 
-    It never refuses: whether another claim owns the task is for the coordinator to say, who may know more.
+    It never refuses: only the coordinator, which may know more, can say that another claim owns the task.
     The configuration's version is the journal's, whatever was added: the coordinator alone gives higher ones.
 
     Args:
         state: as its journal describes it.
-        left: who said what, of what isolators have left for it.
-        register: of the task that starts.
+        left: messages that isolators have left in the spool, each with its sender.
+        register: the registration of the task that starts.
         now: seconds since the epoch.
     """
     before = state.tasks.get(identify(state, register))

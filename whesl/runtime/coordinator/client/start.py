@@ -1,6 +1,6 @@
 """Starting, finding and ending the user's one coordinator.
 
-One per WHESL home: a lock that the living one holds. Who needs it calls ``ensure_running``.
+There is one for each WHESL home, by a lock that it holds. Whoever needs it calls ``ensure_running``.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from whesl.runtime.wire.messages import Command, Query
 BIND_VARIABLE = "WHESL_BIND"
 START_LIMIT = 20.0
 _PING = 2.0
-# Bytes of a journal in a second, on a machine that has other things to do; 20 times as many on an idle one.
+# Bytes of a journal that are read in a second on a busy machine; an idle one reads 20 times as many.
 _SLOWEST_READING = 1e6
 _LOG_TAIL = 2000
 ALREADY_RUNNING = 3
-# One that nobody has asked for by name does not stay on a login node for ever: it ends a week after the last
-# word about the last unfinished task, and the next `whesl run` starts another one where it ended.
+# A coordinator that was started on the side does not stay on a login node for ever: it ends a week after the
+# last message about an unfinished task, and the next `whesl run` starts another one, which goes on from its
+# journal.
 ON_DEMAND = ("--idle", str(7 * 86400))
 
 
@@ -51,7 +52,7 @@ def lock(home: Path, *, take_over: bool = False) -> int:
 
     Args:
         home: the WHESL home.
-        take_over: somebody says that the coordinator on another host, which seems to hold it, is dead.
+        take_over: the caller says that the coordinator on another host, which seems to hold it, is dead.
 
     Raises AlreadyRunningError when another process holds it, WheslError when that cannot be told.
     """
@@ -79,7 +80,7 @@ def lock(home: Path, *, take_over: bool = False) -> int:
 
 
 def running(home: Path, timeout: float = _PING) -> dict[str, Any] | None:
-    """Return what the living coordinator says of itself, None when none answers.
+    """Return the running coordinator's answer about itself, None when none answers.
 
     Args:
         home: the WHESL home.
@@ -129,7 +130,7 @@ def ensure_running(
         if found is not None and found.foreign and _held(home):
             raise _unheard(found)
         if child is None or child.poll() == ALREADY_RUNNING:
-            # The one that has the lock is starting, ending, or hangs; the next round tells.
+            # The process that has the lock starts, ends, or hangs; the next round tells which.
             child = _spawn(home, options)
         elif child.poll() is not None:
             break
@@ -193,7 +194,7 @@ def _held(home: Path) -> bool:
 
 
 def _unheard(found: Endpoint) -> TransientError:
-    """Return what to say of a coordinator that is there, and whose answer cannot be had."""
+    """Return the error for a coordinator that is there and does not answer."""
     why = found.foreign or f"it hangs, or port {found.port} of {found.host} cannot be reached from here"
     stop = "that version's `whesl coordinator stop`, or " if found.foreign else ""
     return TransientError(
@@ -240,6 +241,6 @@ def _last_words(home: Path) -> str:
         text = places.coordinator_log(home).read_text(errors="replace")[-_LOG_TAIL:]
     except OSError:
         return "it wrote no log"
-    # A hint stands below what it is for.
+    # A hint is printed below its error.
     lines = [line for line in text.strip().splitlines() if not line.startswith(" ")]
     return lines[-1] if lines else "its log is empty"

@@ -1,10 +1,10 @@
-"""What ``whesl run`` tells the coordinator at its end: tasks whose isolator did not say how they ended.
+"""At its end, ``whesl run`` tells the coordinator of tasks whose isolator did not report how they ended.
 
 The batch host may die before the isolator has reached the coordinator, the job may be cancelled while it
 waits, the scheduler may refuse it, or the manager end before it submits it. The coordinator knows of no job
 then that it could look at; only the record of submissions does. An isolator that was heard may have been
-killed with its job before it could say more: the coordinator would find that out after its limit of silence,
-when the report has long been printed with a task that recovers.
+killed with its job before it could report the end: the coordinator would find that out after its limit of
+silence, when the report has long been printed with a task that seems to recover.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from whesl.runtime.wire.messages import Command
 
 LOG = logging.getLogger(__name__)
 _REPLY = 20.0
-# The last words of an isolator whose job has ended may still be on their way, seconds.
+# Seconds for which the last messages of an isolator whose job has ended may still be on their way.
 _LAST_WORDS = 5.0
 _LOOK = 0.5
 
 
 def tell(home: Path, workflow: Workflow, rjms: str, submits: Collection[str]) -> None:
-    """Tell the coordinator what became of the tasks that it never heard of.
+    """Tell the coordinator how the tasks ended that it never heard of.
 
     Args:
         home: the WHESL home.
-        workflow: its manager has ended, and will submit nothing any more.
+        workflow: the workflow; its manager has ended, and will submit nothing any more.
         rjms: the resource manager that the jobs were submitted to.
         submits: the ids of the tasks that the manager hands to the resource manager.
 
-    Whatever cannot be observed or told stays as it is.
+    Tasks whose end cannot be observed or reported stay as they are.
     """
     state = known_state(home).state
     silent = unheard(state, workflow.id)
@@ -89,7 +89,7 @@ def left_open(state: State, workflow: str) -> dict[str, str]:
 
 
 def _left_open(home: Path, workflow: str, rjms: str, jobs: Mapping[str, str]) -> list[Command]:
-    """Return what is to be told of tasks that were heard, and whose jobs have ended without their word."""
+    """Return the messages on tasks that were heard, and whose jobs ended without a report of the end."""
     try:
         told = ends(jobs, scheduler(rjms).jobs(list(jobs.values()))) if jobs else []
     except WheslError as error:
@@ -104,10 +104,10 @@ def _left_open(home: Path, workflow: str, rjms: str, jobs: Mapping[str, str]) ->
 
 
 def never_submitted(submissions: Mapping[str, Submission | None]) -> list[Command]:
-    """Return what is to be told of tasks that surely have no job.
+    """Return the messages on tasks that surely have no job.
 
     Args:
-        submissions: by task; None where nothing was written down, so that nobody was asked for a job.
+        submissions: by task; None where nothing was written down, so that no job was asked for.
     """
     said = []
     for task, found in submissions.items():
@@ -119,11 +119,11 @@ def never_submitted(submissions: Mapping[str, Submission | None]) -> list[Comman
 
 
 def ends(jobs: Mapping[str, str], records: Mapping[str, JobRecord]) -> list[Command]:
-    """Return what is to be told of jobs that have surely ended.
+    """Return the messages on jobs that have surely ended.
 
     Args:
         jobs: by task.
-        records: the scheduler's, by job. What it does not know any more is not told.
+        records: the scheduler's, by job. For a job that it does not know any more, there is no message.
     """
     said = []
     for task, job in jobs.items():

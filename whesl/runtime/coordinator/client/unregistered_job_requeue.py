@@ -1,9 +1,9 @@
-"""Jobs that are lost before anybody but their scheduler knows of them, while ``whesl run`` runs.
+"""Jobs that are lost before their isolator has registered, while ``whesl run`` runs.
 
 Until an isolator has registered, the scheduler alone can run its job again, and does (``sbatch --requeue``),
 but not always: Slurm lets a job of several nodes run on for ever without its script when the script's node is
-lost, and holds a job that it runs again for two minutes. Once the isolator is heard, the job is the
-coordinator's, and the scheduler refuses what is asked here.
+lost, and holds a job that it runs again for two minutes. Once the isolator is heard, the coordinator looks
+after the job, and the scheduler refuses the requests that are made here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from whesl.runtime.coordinator.client.journal_state import Known, known_state
 from whesl.runtime.coordinator.client.unheard_task_outcomes import submission_of, unheard
 
 LOG = logging.getLogger(__name__)
-# Jobs that are asked about with one command: its words have to fit into one call.
+# Jobs in one question: their ids have to fit into the arguments of one command.
 _AT_ONCE = 500
-# Why Slurm holds a job that it runs again: for two minutes, or until somebody releases it.
+# The reason of a job that Slurm holds before it runs again: for two minutes, or until it is released.
 _HELD = ("BeginTime", "launch failed requeued held")
-# Seconds between two looks while something is under way.
+# Seconds between two looks while a job is about to run again.
 _SOON = 3.0
 
 
@@ -37,7 +37,7 @@ class LostStarts:
         workflow: its id.
         scheduler: where the jobs are; one that never runs a job again has nothing to look after.
         every: seconds between two looks.
-        say: is told what was done, a sentence each, in that thread.
+        say: takes a sentence for each thing that was done, in that thread.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class LostStarts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A scheduler that does not answer holds up nobody: the thread ends with the process.
+        # A scheduler that does not answer holds up no exit: the thread ends with the process.
         self._over.set()
 
     def _run(self) -> None:
@@ -105,11 +105,11 @@ class LostStarts:
         if record.state is not JobState.RUNNING:
             return
         host = self._hosts.setdefault((record.id, record.restarts), record.batch_host)
-        # Slurm that was restarted names another node for a batch host that the job has lost.
+        # After a restart, Slurm names another node in the place of a batch host that the job has lost.
         if not record.batch_host_lost and record.batch_host in ("", host):
             return
         if not suspected:
-            # Its isolator may have been heard meanwhile, or be heard yet: the next look tells.
+            # The job's isolator may have been heard meanwhile, or be heard soon: the next look tells.
             self._suspects[record.id] = record.restarts
         elif scheduler.requeue_lost(record.id):
             self._say(f"{task}: job {record.id} lost {host or 'its node'} before it began: it is run again")

@@ -1,9 +1,9 @@
-"""How the clocks of isolators' hosts stand to the coordinator's own. Pure.
+"""By how much the clocks of isolators' hosts differ from the coordinator's. Pure.
 
-Times that isolators say are by clocks of their own. Of one isolator they are compared with each other only;
-where what happened to several tasks is put in order (counting exceptions of a workflow, the report), a time
-is first brought to the coordinator's clock. A heartbeat says when it was sent, and is never sent again: it
-came as much later as its sender's clock is behind, and the network has taken; of several the least is the
+Times in isolators' messages are by their own hosts' clocks. Of one isolator they are compared with each other
+only; where what happened to several tasks is put in order (counting exceptions of a workflow, the report), a
+time is first brought to the coordinator's clock. A heartbeat says when it was sent, and is never sent again:
+it came as much later as its sender's clock is behind, and the network has taken; of several the least is the
 best estimate (as in NTP, RFC 5905, section 10: the clock filter).
 """
 
@@ -15,14 +15,14 @@ from whesl.runtime.coordinator.core.state import TaskEntry
 from whesl.runtime.coordinator.core.transition_context import Transition
 from whesl.runtime.journal.records import coordinator_records as records
 
-# Seconds that mean nothing: what the network may take, and synchronised clocks differ by.
+# Differences below so many seconds are ignored: networks take as long, synchronised clocks differ by as much.
 TOLERATED = 2.0
 # A better estimate is worth a record where it differs by more than this (seconds).
 NOTED = 1.0
 
 
 def note(transition: Transition, entry: TaskEntry, sent: float) -> None:
-    """Take in when a heartbeat was sent, by its sender's clock; 0 when it does not say."""
+    """Take when a heartbeat was sent, by its sender's clock; 0 where the message does not say."""
     late = transition.now - sent
     if not sent or not math.isfinite(late):
         return
@@ -39,6 +39,6 @@ def note(transition: Transition, entry: TaskEntry, sent: float) -> None:
 
 
 def forget(transition: Transition, task: str) -> None:
-    """Another start of a task's job may be on another host."""
+    """Forget a task's clock: another start of its job may be on another host."""
     if task in transition.state.volatile.late:
         transition.volatile(late=transition.state.volatile.late.without(task))

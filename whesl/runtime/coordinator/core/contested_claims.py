@@ -25,7 +25,7 @@ def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
     Args:
         transition: the present transition.
         entry: the task.
-        message: of another claim.
+        message: the registration of another claim.
     """
     other_job = message.job_id != entry.job_id and message.claim not in entry.fenced
     if not other_job or entry.state.final or not (entry.claim and entry.job_id and entry.rjms):
@@ -35,7 +35,7 @@ def held(transition: Transition, entry: TaskEntry, message: Register) -> bool:
     if known is None or transition.now - known.asked > LIMIT:
         known = Contest(since=transition.now, asked=transition.now)
     heard = transition.state.volatile.heard.get(entry.id, 0.0) > known.since
-    # An answer that is still on its way, or cannot be written down yet, is waited for.
+    # Wait for an answer that is on its way, or that cannot be written down yet.
     silent = entry.id in transition.state.volatile.unseen and known.unseen - known.since >= LIMIT
     if known.lives or heard or silent:
         return False

@@ -1,4 +1,4 @@
-"""Who depends on whom, which task a stranger is, and what a short name means. Pure."""
+"""Dependents of tasks, the task of an isolator that gives another name, and abbreviated names. Pure."""
 
 from __future__ import annotations
 
@@ -118,6 +118,6 @@ def resolve(names: Iterable[str], wanted: str) -> str:
 
 
 def running(state: State, tasks: Iterable[str]) -> list[TaskEntry]:
-    """Return those of some tasks whose isolator is there to be told something."""
+    """Return those of the tasks whose isolator is there to take messages."""
     entries = (state.tasks.get(task) for task in tasks)
     return [entry for entry in entries if entry is not None and entry.live]

@@ -17,7 +17,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """The daemon is up and its state was rebuilt: take up whatever is unfinished."""
+    """The daemon has started and its state was rebuilt: whatever is unfinished is continued."""
 
 
 class Arrived(Event, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Arrived(Event, frozen=True, kw_only=True):
 
 
 class HeartbeatsArrived(Event, frozen=True, kw_only=True):
-    """Heartbeats that came together, with their peers: of ten thousand isolators, thousands a second."""
+    """Heartbeats that came together, with their peers: ten thousand isolators send thousands a second."""
 
     beats: tuple[tuple[str, Heartbeat], ...]
 
@@ -56,7 +56,7 @@ class JobSeen(Event, frozen=True, kw_only=True):
     """What the scheduler says of a task's job.
 
     ``record`` None and ``unseen`` empty: it has no such job any more. ``unseen``: why it could not be asked.
-    ``down``: of a job that it calls completed, the nodes that it counts to it no more and calls down.
+    ``down``: nodes that a completed job had, and that the scheduler has taken out of it and calls down.
     """
 
     task: str
@@ -156,8 +156,8 @@ class AskRequeue(Command, frozen=True, kw_only=True):
 class Requeue(Command, frozen=True, kw_only=True):
     """Have the same job run again, unless it was restarted since ``restarts`` was seen.
 
-    ``withdrawn``: its isolator may have withdrawn the permission, which nobody but WHESL had asked for.
-    ``time`` (minutes) and ``memory`` (MiB of each node) are what it is to have then; None: as it has it.
+    ``withdrawn``: the job's isolator may have withdrawn the permission, for which WHESL alone had asked.
+    ``time`` (minutes) and ``memory`` (MiB of each node): the job's limits in that run; None: unchanged.
     """
 
     token: str
@@ -179,7 +179,7 @@ class AllowRequeue(Command, frozen=True, kw_only=True):
 
 
 class CancelJob(Command, frozen=True, kw_only=True):
-    """End a job that nobody looks after any more; a job that has ended is no error."""
+    """End a job that no isolator looks after any more; a job that has ended is no error."""
 
     task: str
     rjms: str

@@ -72,16 +72,16 @@ class Delivered(Protocol):
 
     @property
     def message(self) -> AnyMessage:
-        """What it says."""
+        """The message's content."""
 
 
 D = TypeVar("D", bound=Delivered)
 
 
 def events_of(deliveries: Iterable[D]) -> Iterator[tuple[Event, tuple[D, ...]]]:
-    """Yield an event for each message, in order, and which messages it stands for; heartbeats together.
+    """Yield an event for each message, in order, with the messages it stands for; one for all heartbeats.
 
-    A step of the core takes longer than what a heartbeat changes, and most of what arrives are heartbeats.
+    A step of the core costs more than a heartbeat's change, and most messages are heartbeats.
     """
     for beats, some in groupby(deliveries, key=lambda delivery: type(delivery.message) is Heartbeat):
         if beats:
@@ -95,13 +95,13 @@ def events_of(deliveries: Iterable[D]) -> Iterator[tuple[Event, tuple[D, ...]]]:
 def recorded_step(
     state: State, event: Event, origins: Sequence[Any], now: float
 ) -> tuple[State, list[AnyRecord], list[Command]]:
-    """Return what an event comes to: the next state, what has to be written down first, and what to do then.
+    """Return an event's effects: the next state, the records that are written first, the commands after that.
 
     Args:
         state: the present one.
         event: what happened.
-        origins: of the messages that it stands for. That of a single one is in the first record: so a
-            coordinator that starts again knows that it was taken in.
+        origins: of the messages that the event stands for. A single message's origin is in the first
+            record, so a coordinator that starts again knows that the message was taken.
         now: seconds since the epoch.
     """
     state, commands = step(state, event, now)
@@ -125,7 +125,7 @@ def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
 
 
 def _on_started(transition: Transition, _event: Started) -> None:
-    """Take up what a coordinator before this one left: nothing is decided anew, only continued."""
+    """Continue what an earlier coordinator has left unfinished; nothing is decided anew."""
     transition.volatile(started=transition.now)
     live = [transition.state.tasks[task] for task in transition.state.live]
     dependent_reconfiguration.tell_again(transition, live)
@@ -215,7 +215,7 @@ def _on_finished(transition: Transition, peer: str, message: Finished) -> None:
         return
     order = requeue_and_silent_tasks.pending_requeue(transition, entry)
     if order is not None and message.state not in (TaskState.COMPLETED, TaskState.SKIPPED):
-        # Its isolator was ended by the very requeue that is under way, or has left for it.
+        # The task's isolator was ended by the requeue that is under way, or has left for it.
         if not entry.parted:
             transition.record(records.Parted(task=entry.id, state=message.state, exit_code=message.exit_code))
         return

@@ -1,11 +1,11 @@
 """A persistent map: a changed copy costs little, however large the map is, and the old one stays as it was.
 
 The coordinator's state is frozen, and each event makes a new one. A plain dict of 100,000 tasks takes about
-5 ms to copy, which an isolator's every word would cost. Here a map is a large dict that is never changed and
-a small one of what is different; a change copies the small one, and from time to time both become one large
-dict again. With the small one at most as long as the square root of twice the large one's length, a change
-costs the square root of that length on the average (the balance of a two-level log-structured merge tree;
-O'Neil et al., The Log-Structured Merge-Tree, 1996).
+5 ms to copy, which each message of an isolator would cost. Here a map is a large dict that is never changed
+and a small one with the differences; a change copies the small one, and from time to time both become one
+large dict again. With the small one at most as long as the square root of twice the large one's length, a
+change costs the square root of that length on the average (the balance of a two-level log-structured merge
+tree; O'Neil et al., The Log-Structured Merge-Tree, 1996).
 
 Keys come in the order in which they were put in, as in a dict, so that the same events give the same order.
 """
@@ -40,7 +40,8 @@ class Map(Mapping[K, V]):
         self._begin(dict(content))
 
     def _begin(self, whole: dict[K, V]) -> None:
-        # One attribute for both: who reads it while another thread merges sees either the old or the new.
+        # One attribute for both dicts: a thread that reads while another one merges sees both old or both
+        # new.
         self._layers = (whole, {})
         self._length = len(whole)
         self._limit = max(_SMALLEST, isqrt(2 * self._length))
@@ -162,7 +163,7 @@ class Map(Mapping[K, V]):
         return f"Map({self._whole()!r})"
 
     def _whole(self) -> dict[K, V]:
-        """Return the content as one dict, which nobody may change; kept, since nothing is said otherwise."""
+        """Return the content as one dict, which must not be changed; it is kept for the next call."""
         base, changes = self._layers
         if not changes:
             return base
@@ -173,13 +174,13 @@ class Map(Mapping[K, V]):
 
 
 class Builder(Map[K, V]):
-    """A map whose changes are made in place, for whoever has no use for the states in between.
+    """A map that is changed in place, where the states in between are not needed.
 
     A journal's records are applied to it one after the other; ``built`` gives the map that came of them. A
     record that turns out to be damaged in the middle of it is taken back.
 
     Args:
-        undo: where what is changed is noted, for all maps of one state; its owner clears it.
+        undo: the list in which changes are noted, for all maps of one state; its owner clears it.
         content: what is in it; copied.
     """
 
@@ -220,13 +221,13 @@ class Builder(Map[K, V]):
         self._length = len(content)
 
     def built(self) -> Map[K, V]:
-        """Return what was built. This one has to be forgotten then."""
+        """Return the map that was built; the builder must not be used any more."""
         made: Map[K, V] = Map.__new__(Map)
         made._begin(self._layers[0])
         return made
 
 
-# What was changed in which builder, and what was there before.
+# Changes: the builder, the key, and the value before.
 Undo = list[tuple[Builder[Any, Any], Any, Any]]
 
 

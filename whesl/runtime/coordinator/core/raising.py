@@ -1,4 +1,4 @@
-"""Which tasks an exception is raised on from outside, and whether it can be. Pure."""
+"""The tasks on which an exception is raised from outside, and why it may be refused. Pure."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from whesl.runtime.journal.records import coordinator_records as records
 from whesl.runtime.operations.suspect_node import match_node
 from whesl.runtime.wire.messages import PredictFailure, RaiseException
 
-# Exceptions that one task has not taken yet: fewer than its isolator remembers the ids of.
+# The most exceptions that wait for one task: fewer than the ids that its isolator remembers.
 MOST_WAITING = 32
 _NAMED = 8
 
 
 class RefusalError(Exception):
-    """A command cannot be carried out; the text says why, ``candidates`` what was perhaps meant.
+    """A command cannot be carried out; the text says why, ``candidates`` which names were perhaps meant.
 
     ``unknown``: there is no task of that name.
     """
@@ -38,7 +38,7 @@ class RefusalError(Exception):
 
 
 def raise_on_tasks(transition: Transition, message: RaiseException) -> dict[str, Any]:
-    """Write down what is to be raised on which tasks, and tell their isolators.
+    """Write down on which tasks an exception is raised, and tell their isolators.
 
     Returns ``{"id", "exception", "tasks": [...], "uncovered": [...]}``: the tasks, and those that the node or
     the job has as well, whose rules do not have the exception. Raises RefusalError.
@@ -114,7 +114,7 @@ def on_node(state: State, node: str) -> list[TaskEntry]:
 
 
 def targets(state: State, message: RaiseException) -> tuple[list[TaskEntry], list[TaskEntry]]:
-    """Return the tasks that an exception is raised on, and those that are meant and do not have it.
+    """Return the tasks that an exception is raised on, and those that are meant but whose rules lack it.
 
     Raises RefusalError when it cannot be raised on any.
     """
@@ -128,7 +128,7 @@ def targets(state: State, message: RaiseException) -> tuple[list[TaskEntry], lis
 
 
 def _selected(state: State, message: RaiseException) -> list[TaskEntry]:
-    """Return the tasks that a message means. Raises RefusalError when there is none, or not one."""
+    """Return the tasks that a message means. Raises RefusalError when there is none, or several fit."""
     if sum(map(bool, (message.task, message.node, message.job))) > 1:
         raise RefusalError("name a task, a node or a job, not several of them")
     if message.task:

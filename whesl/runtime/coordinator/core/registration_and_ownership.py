@@ -25,7 +25,7 @@ NAME = "coordinator"
 
 
 def on_register(transition: Transition, peer: str, message: Register) -> None:
-    """An isolator is up, or has found the coordinator again: admit or refuse it; tell it what it missed."""
+    """Admit or refuse an isolator that has started, or is in reach again; tell it what it missed."""
     task = identify(transition.state, message)
     entry = transition.state.tasks.get(task)
     reason = _why_not(transition, entry, message)
@@ -62,7 +62,7 @@ def _why_not(transition: Transition, entry: TaskEntry | None, message: Register)
 
 
 def _order(one: str, other: str, job_id: str) -> int:
-    """Compare two claims of one job by their restart counts; without such, the one that comes is newer."""
+    """Compare two claims of one job by their restart counts; without these, the claim that comes is newer."""
     counts = [claim.removeprefix(f"{job_id}.") for claim in (one, other)]
     if job_id and all(count.isascii() and count.isdigit() for count in counts):
         return int(counts[0]) - int(counts[1])
@@ -87,7 +87,7 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
         entry = _requeued(transition, entry)
     revived = entry is not None and entry.told_by is ToldBy.SCHEDULER
     another = entry is not None and bool(entry.claim) and entry.of_another_run(message.claim, message.run)
-    # An isolator whose registration was lost has said how it ended; this is another one.
+    # An isolator whose registration was lost has reported its end; this is another isolator.
     unregistered = entry is not None and not entry.claim and entry.peer not in ("", peer)
     if entry is not None and new:
         transition.record(records.Fenced(task=task, claim=entry.claim, peer=entry.peer))
@@ -125,9 +125,9 @@ def _admit(transition: Transition, entry: TaskEntry | None, task: str, peer: str
 
 
 def _requeued(transition: Transition, entry: TaskEntry) -> TaskEntry:
-    """Take a job's new start for the scheduler's answer to the order, which may come later or not at all.
+    """Take a job's new start as the answer to a requeue order: the scheduler's own may come later, or never.
 
-    What the recovery changed has to be known to the very first attempt.
+    The first attempt of the new run needs the configuration that the recovery has changed.
     """
     order = requeue_and_silent_tasks.pending_requeue(transition, entry)
     if order is not None:

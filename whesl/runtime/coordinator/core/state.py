@@ -101,7 +101,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     alias: str = ""
     state: TaskState = TaskState.REGISTERED
     state_time: float = 0.0
-    started: float = 0.0  # when it was registered first since it ended last
+    started: float = 0.0  # when the task was first registered after its last end
     said: float = 0.0
     behind: float = 0.0
     quiet: float = 0.0
@@ -122,11 +122,11 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lost: tuple[str, ...] = ()
     declared: tuple[str, ...] = ()
     configuration: Configuration = Configuration()
-    signal: int = 0  # to be sent with the present configuration
-    parted: Parting | None = None  # its isolator has left, and the job may run again
+    signal: int = 0  # the signal that is sent with the present configuration
+    parted: Parting | None = None  # how its isolator has ended, while the job may run again
     exit_code: int | None = None
     reason: str = ""
-    trouble: str = ""  # what is wrong with its isolator's journal
+    trouble: str = ""  # why its isolator's journal cannot be written
     told_by: ToldBy = ToldBy.NOBODY
     exception: str = ""
     exception_time: float = 0.0
@@ -136,15 +136,15 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cancelled: bool = False
 
     def ours(self, time: float, now: float) -> float:
-        """Return a time that its isolator said by the coordinator's clock; nothing happens later than now."""
+        """Return a time of its isolator's messages by the coordinator's clock, at most ``now``."""
         return min(time + self.behind, now)
 
     def outdated(self, peer: str, claim: str) -> bool:
-        """Whether words come from a claim that was replaced; a late one may never have registered."""
+        """Whether a message comes from a claim that was replaced; a late claim may never have registered."""
         return peer in self.fenced_peers or claim in self.fenced
 
     def of_another_run(self, claim: str, run: str) -> bool:
-        """Whether who registers is not the present owner: another claim, or a later job of the same id."""
+        """Whether a registration is not the present owner's: another claim's, or a later job's."""
         return claim != self.claim or (self.state.final and bool(self.run) and run not in ("", self.run))
 
     @property
@@ -216,14 +216,14 @@ class RequeueEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a command was answered. ``error``: '' for done; ``body``: as in ``Reply``."""
+    """The answer to a command. ``error``: '' for done; ``body``: as in ``Reply``."""
 
     error: str = ""
     body: str = ""
 
 
 class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person, or a program, tells a task, until its isolator has taken it.
+    """A request of a person or a program to a task, until the task's isolator has taken it.
 
     ``action`` is resume, pause, cancel, raise or predict; the fields behind it are those of what is raised or
     predicted.
@@ -238,7 +238,7 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     prediction: PredictedFailure | None = None
 
     def message(self, name: str, now: float) -> Control | RaiseException | PredictFailure:
-        """Return it as its isolator is told at ``now``, which calls the task ``name``."""
+        """Return the request as a message at ``now`` to the isolator, which calls the task ``name``."""
         if self.prediction is not None:
             return PredictFailure(id=self.id, prediction=self.prediction.at(now), task=name)
         if self.action is ControlAction.RAISE:
@@ -262,7 +262,7 @@ class Contest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Volatile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a restarted coordinator need not know: clocks of silence, retries, looks under way."""
+    """State that a restarted coordinator does not need: clocks of silence, retries, looks under way."""
 
     started: float = 0.0
     heard: Map[str, float] = Map()
@@ -284,14 +284,14 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings = Settings()
     workflows: Map[str, WorkflowEntry] = Map()
     tasks: Map[str, TaskEntry] = Map()
-    live: Map[str, None] = Map()  # the tasks that are
+    live: Map[str, None] = Map()  # the tasks that are live
     aliases: Map[str, str] = Map()
     recoveries: Map[str, Recovery] = Map()
-    recoveries_by_task: Map[str, tuple[str, ...]] = Map()  # their ids, in order
+    recoveries_by_task: Map[str, tuple[str, ...]] = Map()  # by task: the ids of its recoveries, in order
     requeues: Map[str, RequeueEntry] = Map()
     cancels: dict[str, str] = {}  # the tasks of the jobs that are to be cancelled, by job id
     controls: dict[str, ControlEntry] = {}
-    commands: dict[str, Answer] = {}  # already given, by command id
+    commands: dict[str, Answer] = {}  # answers that were given, by the command's id
     bad_nodes: dict[str, BadNode] = {}
     volatile: Volatile = Volatile()
 

@@ -17,7 +17,7 @@ from whesl.runtime.wire.messages import AnyMessage
 
 
 class Transition:
-    """Collects what one event leads to; the core's functions take it and return nothing.
+    """Collects the changes and commands of one event; the core's functions take it and return nothing.
 
     Args:
         state: the state before the event.
@@ -82,7 +82,7 @@ class Transition:
         return tuple(bad for bad in self.state.bad_nodes.values() if bad.expires > self.now)
 
     def wait_to_retry(self, key: str) -> None:
-        """Put something off that did not work this time: each wait is twice the one before."""
+        """Put off a call that has failed for now: each wait is twice the one before."""
         settings, volatile = self.state.settings, self.state.volatile
         count = volatile.retries.get(key, 0)
         delay = min(settings.first_retry * 2.0 ** min(count, 16), settings.last_retry)
@@ -92,6 +92,6 @@ class Transition:
         )
 
     def retry_over(self, key: str) -> None:
-        """Forget that something was put off."""
+        """Forget that a call was put off."""
         volatile = self.state.volatile
         self.volatile(retries=volatile.retries.without(key), retry_at=volatile.retry_at.without(key))

@@ -1,6 +1,6 @@
-"""What people tell the coordinator: register a workflow, resume, pause, cancel, nodes, stop.
+"""People's commands to the coordinator: register a workflow, resume, pause, cancel, nodes, stop.
 
-Every command has an id: told twice, it is done once and answered twice.
+Every command has an id: sent twice, it is carried out once and answered twice.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PAUSABLE = frozenset({TaskState.RUNNING, TaskState.UNOBSERVED})
 
 
 def on_register_workflow(transition: Transition, peer: str, message: RegisterWorkflow) -> None:
-    """A workflow is about to run; told again, it is the same."""
+    """Register a workflow that is about to run; a repeated message changes nothing."""
     try:
         spec = msgspec.json.decode(message.spec, type=Spec)
     except UNDECODABLE as error:
@@ -151,9 +151,9 @@ def _cancel_alone(transition: Transition, entry: TaskEntry, control: str) -> Non
 
 
 def _job_ended(transition: Transition, message: Command) -> dict[str, Any]:
-    """Take what the scheduler said of a job whose isolator did not say how it ended.
+    """Take the scheduler's report of a job whose isolator did not report its end.
 
-    Of a task that was heard, it has to be the present job, and one that is not to run again.
+    Where the task was heard, the job has to be its present one, and one that does not run again.
     """
     entry = transition.state.tasks.get(message.target)
     if entry is None:

@@ -1,1 +1,1 @@
-"""What the coordinator does in the world: calls of schedulers, managers and handlers, in worker threads."""
+"""The coordinator's calls of schedulers, workflow managers and handlers, in worker threads."""

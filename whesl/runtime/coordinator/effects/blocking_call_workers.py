@@ -1,7 +1,7 @@
 """The calls of schedulers and workflow managers that the core asks for, made by worker threads.
 
-None of them may keep the loop from its messages: threads wait for schedulers, workflow managers and handlers.
-Each call ends in an event, whatever happens to it.
+No call may hold up the event loop: threads wait for schedulers, workflow managers and handlers. Each call
+ends in an event, whatever happens to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from whesl.runtime.coordinator.effects.workflow_recovery_steps import Order
 LOG = logging.getLogger(__name__)
 Work = Callable[[], Event | list[Any]]  # of events: a list of one kind of them is none of all kinds
 Failure = Callable[[str], Event | list[Any]]
-_MOST_LOOKS = 500  # at jobs with one question: their ids are one argument of a command
+_MOST_LOOKS = 500  # jobs in one question: their ids are one argument of a command
 
 
 class Calls:
@@ -82,7 +82,7 @@ class Calls:
 
 
 def answer(command: Call, state: State, ports: Ports, log: IO[Any] | int) -> Event:
-    """Make one call and return what came of it.
+    """Make one call and return its result as an event.
 
     Args:
         command: what is asked for.

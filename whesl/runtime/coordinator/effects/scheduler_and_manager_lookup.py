@@ -1,6 +1,6 @@
-"""What the coordinator needs of the world, and where it finds it: schedulers and workflow managers by name.
+"""Schedulers and workflow managers by name, as the coordinator finds them.
 
-Both are looked up when they are needed first: who uses the embedded resource manager needs no Slurm.
+Both are loaded when they are first needed: with the embedded resource manager, no Slurm is needed.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class _Job:
 
 
 def perform(state: State, key: str, index: int, ports: Ports, log: IO[Any] | int) -> StepEnded:
-    """Carry a step out and say how it ended; never raises what a port or handler may raise.
+    """Carry a step out and return how it ended; errors of ports and handlers become results.
 
     Args:
         state: the coordinator's, at the time of the command.
@@ -174,7 +174,7 @@ def _by_scheduler(job: _Job) -> StepEnded:
 
 
 def _restart(job: _Job) -> StepEnded:
-    """The same job again, under the same id: its size stays, the rest may change."""
+    """Run the same job again, under the same id: its size stays, the rest may change."""
     arguments = job.arguments(args.JobReplace)
     if arguments.nodes is not None and arguments.nodes > len(job.entry.nodes):
         return job.ended(
@@ -218,7 +218,7 @@ def _by_dependents(job: _Job) -> StepEnded:
     if kind == (ResourceKind.FILESYSTEM, Operation.REPLACE):
         replace = job.arguments(args.FilesystemReplace)
         if len(replace.filesystem) > 1:
-            # Which of them has room is seen by the job itself; its choice reaches dependents when it is done.
+            # The job itself sees which file system has room; its choice reaches dependents when it is done.
             return job.ended(
                 OwnStepOutcome.CONTINUE, "dependents follow the job's own choice", signal=replace.signal
             )
@@ -237,7 +237,7 @@ def _by_dependents(job: _Job) -> StepEnded:
         )
     if kind == (ResourceKind.JOB, Operation.REPLACE):
         change = changed(Configuration(), job.arguments(args.JobReplace))
-        # Those that run now began before this recovery: they are ended, and started again.
+        # Dependents that run now began before this recovery: they are ended, and started again.
         change = msgspec.structs.replace(change, restart=job.recovery.time)
         return job.ended(OwnStepOutcome.CONTINUE, "dependents run changed", dependents=change)
     if kind == (ResourceKind.JOB, Operation.REMOVE):
@@ -282,7 +282,7 @@ def look_at_jobs(
         records = scheduler.jobs(list(dict.fromkeys(look.job_id for look in looks)))
     except UsageError as error:
         if len(looks) > 1:
-            # One of them is no id of a job; the others are not to suffer from it.
+            # One of the ids is no job's; the others are asked about one by one.
             return [seen for look in looks for seen in look_at_jobs(ports, rjms, [look], environment)]
         return [_unseen(look, error) for look in looks]
     except WheslError as error:
@@ -301,7 +301,7 @@ def _seen(scheduler: Scheduler, look: LookAtJob, record: JobRecord | None) -> Jo
 
 
 def _down(scheduler: Scheduler, record: JobRecord) -> tuple[str, ...]:
-    """Return the nodes that a completed job may have lost: those that are down, and its own no more."""
+    """Return the nodes that a completed job may have lost: those that are down and no longer belong to it."""
     if record.state is not JobState.COMPLETED or not record.nodes:
         return ()
     gone = (node.name for node in scheduler.nodes() if node.state is NodeState.DOWN)
@@ -313,7 +313,7 @@ def _unseen(look: LookAtJob, error: WheslError) -> JobSeen:
 
 
 def carry_out(command: Order, ports: Ports, environment: Mapping[str, str]) -> Event:
-    """Carry out what is asked of a job's scheduler and say how it ended; never raises what a port may raise.
+    """Carry out an order for a job's scheduler and return how it ended; errors of the port become results.
 
     Args:
         command: the order.
@@ -329,7 +329,7 @@ def carry_out(command: Order, ports: Ports, environment: Mapping[str, str]) -> E
 
 
 def not_done(command: Order, outcome: OrderStatus, reason: str) -> Event:
-    """Return the event that says so of an order."""
+    """Return the event for an order that was not carried out."""
     if isinstance(command, AllowRequeue):
         return RequeueAllowed(task=command.task, outcome=outcome, reason=reason)
     if isinstance(command, CancelJob):
@@ -355,8 +355,8 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         if command.withdrawn and isinstance(scheduler, AllowsRequeue):
             scheduler.allow_requeue(job_id)
     except TransientError as error:
-        # It may have been allowed before: the requeue itself tells. Without slurmdbd, Slurm takes no change
-        # to a job that a lost node has left.
+        # A requeue may have been allowed before: the requeue itself tells. Without slurmdbd, Slurm takes no
+        # change to a job that a lost node has left.
         blocked = f"; {error.message}"
     limits = Limits(time=command.time, memory=command.memory)
     if limits != Limits() and not isinstance(scheduler, ChangesLimits):
@@ -368,7 +368,7 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         else:
             scheduler.requeue(job_id)
     except RefusedError as error:
-        # The same order, of a coordinator that was killed meanwhile, may have come between.
+        # An earlier coordinator may have given the same order before it was killed.
         if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
             raise RefusedError(f"{error.message}{blocked}", hint=error.hint) from error
     if command.exclude and isinstance(scheduler, ExcludesNodes):
@@ -388,17 +388,17 @@ def _runs_again(record: JobRecord | None, restarts: int) -> bool:
 
 
 def _allow_requeue(scheduler: Scheduler, command: AllowRequeue) -> Event:
-    """Tell a scheduler that wants to know beforehand whether a job may be run again; no other is asked."""
+    """Allow a requeue with a scheduler that has to be told beforehand; others need no such call."""
     if isinstance(scheduler, AllowsRequeue):
         try:
             scheduler.allow_requeue(command.job_id)
         except TransientError as error:
-            raise RefusedError(error.message) from error  # best effort: only what was not seen is asked again
+            raise RefusedError(error.message) from error  # best effort: only an unanswered call is repeated
     return RequeueAllowed(task=command.task, outcome=OrderStatus.DONE)
 
 
 def _cancel(scheduler: Scheduler, command: CancelJob) -> Event:
-    """End a job that nobody looks after any more."""
+    """End a job that has no isolator any more."""
     scheduler.cancel(command.job_id)
     return JobCancelled(task=command.task, job_id=command.job_id, outcome=OrderStatus.DONE)
 

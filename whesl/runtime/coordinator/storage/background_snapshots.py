@@ -1,9 +1,8 @@
 """When the coordinator writes snapshots and moves old records out of its journal, beside its loop.
 
-The loop waits for none of it: a snapshot is of a state that never changes, and is written, read again and
-found sound in a thread, in small pieces; old records are copied there too, and only removing them is the
-loop's own, a few at a time. What cannot be done is said once, left, and tried again later: nothing that the
-coordinator decides depends on it.
+The event loop waits for none of it: a snapshot is of a state that never changes; a thread writes it, reads it
+again and verifies it, in small pieces. The thread copies old records, too; the loop itself only removes them,
+a few at a time. A failure is logged once and tried again later: no decision of the coordinator depends on it.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from whesl.runtime.journal import Journal, JournalError, archived_records, snaps
 from whesl.runtime.journal.snapshot import Head, SnapshotError
 
 LOG = logging.getLogger(__name__)
-# Bytes that a task takes in a snapshot, about.
+# Bytes that a task takes in a snapshot, approximately.
 _TASK = 600
-# Of a thread's work, its pauses; the longest in seconds.
+# A thread's pauses as a multiple of its work; the longest pause in seconds.
 _PAUSE = 4.0
 _LONGEST_PAUSE = 0.1
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """When what is done.
+    """When snapshots are written, and old records moved.
 
     ``records``, or a ``share`` of the number of tasks if that is more: after how many records the next
     snapshot is due. ``old``: how many records are moved out of the journal together, once they are in
@@ -53,8 +52,8 @@ class Snapshotter:
 
     Args:
         journal: the journal; used by the loop's thread alone.
-        begun: with which snapshot the coordinator began.
-        limits: when what is done.
+        begun: the snapshot that the coordinator began with.
+        limits: when snapshots are written, and old records moved.
         clock: seconds, monotonic.
 
     ``trouble`` says why there is no snapshot, '' while all is well.
@@ -77,7 +76,8 @@ class Snapshotter:
         self._size = begun.size
         self._sound = [begun.path] if begun.path is not None else []
         self._not_before = 0.0
-        self._removing = True  # what the last start has left to be removed
+        # whether moved records wait to be removed from the journal, also those of the last start
+        self._removing = True
         self._thread: threading.Thread | None = None
         self._outcome = ""
         for sentence in begun.said:
@@ -89,7 +89,7 @@ class Snapshotter:
                 LOG.error("%s could not be put aside: %s", path, error)
 
     def look(self, tasks: int, kept: Callable[[], Kept]) -> None:
-        """Do what is due; called at each tick of the loop, when all that happened is in the journal.
+        """Begin what is due; called at each tick of the loop, when all events are in the journal.
 
         Args:
             tasks: how many there are.
@@ -100,7 +100,7 @@ class Snapshotter:
                 return
             self._ended()
         if self._journal.tight:
-            return  # what room there is, is for records
+            return  # the free space that is left is for records
         try:
             if self._removing:
                 self._removing = self._journal.forget(self._limits.removed)
@@ -124,7 +124,7 @@ class Snapshotter:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait for what is under way; for tests, and who has stopped the loop."""
+        """Wait for the snapshot that is being written; for tests, and once the loop has stopped."""
         if self._thread is not None:
             self._thread.join()
             self._ended()
@@ -156,7 +156,7 @@ class Snapshotter:
         except (SnapshotError, JournalError) as error:
             self._outcome = error.message
         except Exception as error:
-            # A thread that ended in silence would let the journal grow for ever.
+            # If the thread ended without a message, the journal would grow for ever.
             LOG.exception("a snapshot failed in a way that it should not")
             self._outcome = f"no snapshot was written ({type(error).__name__}: {error})"
 
@@ -197,7 +197,7 @@ class Snapshotter:
 
 
 class _Breath:
-    """Pauses of a thread, four times as long as its work: who decides something meets it seldom.
+    """Pauses of a thread, four times as long as its work, so that it seldom delays a decision of the loop.
 
     A loop that waits often, as this one does, waits for the interpreter each time that another thread has it.
     """
@@ -206,7 +206,7 @@ class _Breath:
         self._since = time.monotonic()
 
     def __call__(self) -> None:
-        """Pause for what was done since the last pause."""
+        """Pause in proportion to the work since the last pause."""
         worked = time.monotonic() - self._since
         time.sleep(min(max(_PAUSE * worked, 0.001), _LONGEST_PAUSE))
         self._since = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a coordinator has in memory when it starts: of its newest snapshot, and the records after it."""
+"""The state that a coordinator starts with: its newest snapshot, and the records after it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LOG = logging.getLogger(__name__)
 
 
 def reopen(journal: Journal, settings: Settings) -> tuple[Begun, Kept]:
-    """Return with which snapshot a journal began, and what all of it amounts to.
+    """Return the snapshot that the journal is read from, and the state and counts of all its records.
 
     Args:
-        journal: an open one; its next record comes after what the snapshot knows.
+        journal: an open journal; its next record gets a number after the snapshot's.
         settings: of the state.
 
     Raises JournalError.

@@ -1,6 +1,6 @@
 """The coordinator's state in a snapshot, and where a journal has to be read from because of it.
 
-Who changes a struct that is kept here so that it would be read as something else raises
+A change of a struct by which an older snapshot would be misread needs a higher
 ``runtime.journal.snapshot.VERSION``.
 """
 
@@ -33,14 +33,14 @@ from whesl.runtime.journal import Journal, JournalError, snapshot
 from whesl.runtime.journal.snapshot import Head, Piece, SnapshotError
 from whesl.runtime.wire.delivery import Remembered
 
-# Things in one piece: while one is made, some tenths of a millisecond, no other thread runs.
+# Entries in one piece: while a piece is made, some tenths of a millisecond, no other thread runs.
 _SLICE = 100
 
 
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
-    """What the coordinator has in memory of its journal.
+    """What the coordinator keeps in memory of its journal.
 
-    ``inbox`` are the messages that were taken in: what was said before is known when it is said again.
+    ``inbox`` are the messages that were taken: by them, repeated messages are recognised.
     """
 
     state: State
@@ -49,9 +49,9 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """From where on a journal has to be read.
+    """The record from which on a journal has to be read.
 
-    ``path`` is the snapshot, with its ``size`` in bytes; None: there is none. ``said`` are sentences on
+    ``path`` is the snapshot (None without one), with its ``size`` in bytes. ``said`` are sentences on
     snapshots that were passed over; those of other journals are ``others``.
     """
 
@@ -64,7 +64,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Small(msgspec.Struct, frozen=True, kw_only=True):
-    """What is never much."""
+    """The parts of a state whose size has a bound."""
 
     cancels: dict[str, str]
     controls: dict[str, ControlEntry]
@@ -78,7 +78,7 @@ def pieces(kept: Kept) -> Iterator[Piece]:
     yield "figures", msgspec.json.encode(kept.figures)
     yield from _sliced("inbox", kept.inbox)
     for entry in state.workflows.values():
-        # Without what has no bound: its tasks, and what was counted.
+        # Tasks and counted exceptions have no bound: they follow in pieces of their own.
         flow = msgspec.structs.asdict(entry)
         del flow["counted"]
         flow["workflow"] = msgspec.structs.replace(entry.workflow, tasks=())
@@ -125,7 +125,7 @@ class Reader:
     def __init__(self) -> None:
         self._flows: list[
             tuple[WorkflowEntry, list[Task], list[str]]
-        ] = []  # with its tasks, and what was counted
+        ] = []  # the workflow's tasks, and its counted exceptions
         self._ones: dict[str, Any] = {}
         self._lists: dict[str, list[Any]] = {word: [] for word in _DECODERS}
         self._shared: dict[bytes, Configuration] = {}
@@ -146,7 +146,7 @@ class Reader:
             self._lists[word] += self._sharing(found) if word == "tasks" else found
 
     def kept(self, settings: Settings) -> Kept:
-        """Return what the pieces were made of. Raises SnapshotError when some are missing."""
+        """Return the content of all pieces. Raises SnapshotError when some are missing."""
         small, figures = self._ones.get("small"), self._ones.get("figures")
         if small is None or figures is None:
             raise SnapshotError("a snapshot is incomplete")
@@ -168,7 +168,7 @@ class Reader:
         return Kept(state=state, inbox=lists["inbox"], figures=figures)
 
     def _sharing(self, entries: list[TaskEntry]) -> Iterator[TaskEntry]:
-        """Yield tasks; a thousand that were changed alike have one configuration, as they had before."""
+        """Yield tasks; those with equal configurations share one object again."""
         for entry in entries:
             if entry.configuration is _PLAIN:
                 yield entry
@@ -197,7 +197,7 @@ def _whole(parts: tuple[WorkflowEntry, list[Task], list[str]]) -> tuple[str, Wor
 
 
 def prove(path: Path, *, breathe: Callable[[], None] = lambda: None) -> None:
-    """Read a snapshot and keep nothing of it.
+    """Verify a snapshot: read it and keep nothing of it.
 
     Args:
         path: the file.
@@ -266,9 +266,9 @@ def begin(journal: Journal, settings: Settings = Settings()) -> Begun:  # noqa: 
 
 
 def stands(journal: Journal, head: Head) -> bool:
-    """Whether a snapshot is of this journal: its last record is the same.
+    """Whether a snapshot belongs to this journal: the journal has the snapshot's last record.
 
-    A journal that was damaged may not know of that one any more: then its first one has to be the same.
+    A journal that was damaged may have lost that record: then its first record has to be the same.
     """
     last = journal.anchor(head.last.seq)
     if last is not None:

@@ -1,6 +1,6 @@
 """Journal records: one type for each kind, of a task's journal and of the coordinator's.
 
-Who reads a journal has its content checked here. A union of all types lets mypy see that each one is handled.
+Readers of journals have the content checked here. A union of all types lets mypy see that each is handled.
 """
 
 from __future__ import annotations

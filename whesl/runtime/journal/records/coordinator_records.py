@@ -32,7 +32,7 @@ from whesl.runtime.journal.records.isolator_records import AnyRecord as Isolator
 class Record(Base, frozen=True, kw_only=True):
     """Base of the coordinator's records.
 
-    ``message``: which one led to it (sender, incarnation, number, floor of what it still repeats).
+    ``message``: the one that led to the record (sender, incarnation, number, least number still repeated).
     """
 
     message: tuple[str, str, int, int] | None = msgspec.field(name="from", default=None)
@@ -55,14 +55,14 @@ class OwnStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CoordinatorStarted(Record, frozen=True, kw_only=True, tag="coordinator-started"):
-    """A daemon began to serve."""
+    """A coordinator began to serve."""
 
     pid: int
     host: str
 
 
 class CoordinatorStopped(Record, frozen=True, kw_only=True, tag="coordinator-stopped"):
-    """It ended in order."""
+    """The coordinator ended in order."""
 
 
 class Workflow(Record, frozen=True, kw_only=True, tag="workflow"):
@@ -117,7 +117,7 @@ class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
 
 
 class Reported(Record, frozen=True, kw_only=True, tag="report"):
-    """An isolator's own record. ``current``: the isolator owned the task then."""
+    """An isolator's own record. ``current``: whether the isolator owned the task then."""
 
     task: str
     time: float
@@ -143,14 +143,14 @@ class Clock(Record, frozen=True, kw_only=True, tag="clock"):
 
 
 class Unobserved(Record, frozen=True, kw_only=True, tag="unobserved"):
-    """Nothing was heard of a task."""
+    """Nothing was heard of a task for longer than the limit of silence."""
 
     task: str
     reason: str
 
 
 class Quiet(Record, frozen=True, kw_only=True, tag="quiet"):
-    """Since when heartbeats of tasks are missed."""
+    """Heartbeats of tasks are missed since a time."""
 
     tasks: dict[str, float]
 
@@ -162,7 +162,7 @@ class Heard(Record, frozen=True, kw_only=True, tag="heard"):
 
 
 class Over(Record, frozen=True, kw_only=True, tag="over"):
-    """Since when the scheduler says that a silent task's job has ended; 0: it says so no more."""
+    """The scheduler reports the end of a silent task's job since a time; 0: it no longer does."""
 
     task: str
     since: float
@@ -256,7 +256,7 @@ class RecoveryDone(Record, frozen=True, kw_only=True, tag="recovery-done"):
 
 
 class Closed(Record, frozen=True, kw_only=True, tag="closed"):
-    """Nobody waits for a recovery any more."""
+    """No isolator waits for a recovery any more."""
 
     recovery: str
     task: str
@@ -290,7 +290,7 @@ class Configured(Record, frozen=True, kw_only=True, tag="configured"):
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decided"):
-    """What becomes of an escalated task."""
+    """The coordinator has decided about an escalated task."""
 
     recovery: str
     task: str
@@ -312,7 +312,7 @@ class RequeueDecided(Record, frozen=True, kw_only=True, tag="requeue-decided"):
 
 
 class RequeueBegun(Record, frozen=True, kw_only=True, tag="requeue-begun"):
-    """The scheduler is asked; the job was restarted so often before."""
+    """The scheduler is asked to requeue; ``restarts``: how often the job was restarted before."""
 
     token: str
     task: str
@@ -345,7 +345,7 @@ class JobCancel(Record, frozen=True, kw_only=True, tag="job-cancel"):
 
 
 class JobCancelled(Record, frozen=True, kw_only=True, tag="job-cancelled"):
-    """It was, or will never be by the coordinator."""
+    """A job was ended, or the coordinator has given that up."""
 
     task: str
     job_id: str
@@ -360,7 +360,7 @@ class BadNodeSeen(Record, frozen=True, kw_only=True, tag="bad-node"):
 
 
 class NodeForgotten(Record, frozen=True, kw_only=True, tag="node-forgotten"):
-    """A person took it out."""
+    """A person removed a node from the memory of bad nodes."""
 
     node: str
 
@@ -381,7 +381,7 @@ class Control(Record, frozen=True, kw_only=True, tag="control"):
 
 
 class ControlDone(Record, frozen=True, kw_only=True, tag="control-done"):
-    """Its isolator has taken it."""
+    """A task's isolator has taken a person's request."""
 
     id: str
     task: str

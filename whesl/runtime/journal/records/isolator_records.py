@@ -148,7 +148,7 @@ class Decided(Record, frozen=True, kw_only=True, tag="decided"):
 
 
 class Observed(Record, frozen=True, kw_only=True, tag="observed"):
-    """What would have been done about an exception: nothing was touched."""
+    """What would have been done about an exception in observe mode, which touches nothing."""
 
     exception: str
     ordinal: int
@@ -206,14 +206,14 @@ class Fenced(Record, frozen=True, kw_only=True, tag="fenced"):
 
 
 class Unfenced(Record, frozen=True, kw_only=True, tag="unfenced"):
-    """Something of the attempt lives on."""
+    """Processes of the attempt could not be killed."""
 
     attempt: int
     reason: str
 
 
 class WaitsForGrant(Record, frozen=True, kw_only=True, tag="waiting"):
-    """The attempt is over, and the coordinator's part is not."""
+    """The attempt is over, and the recovery waits for the coordinator's part."""
 
     ordinal: int
 
@@ -353,7 +353,7 @@ class JobRaise(Record, frozen=True, kw_only=True, tag="job-raise"):
 
 
 class JobRaised(Record, frozen=True, kw_only=True, tag="job-raised"):
-    """What came of it."""
+    """An exception was raised on the job, or could not be (``reason``)."""
 
     ordinal: int
     outcome: JobRaiseOutcome
@@ -393,7 +393,7 @@ class Paused(Record, frozen=True, kw_only=True, tag="paused"):
 
 
 class Resumed(Record, frozen=True, kw_only=True, tag="resumed"):
-    """A person has it go on. ``by``: the request's id; ``request``: the coordinator has to act first."""
+    """A person resumed the task. ``by``: the request's id; ``request``: the coordinator has to act first."""
 
     by: str
     request: bool
@@ -406,14 +406,14 @@ class RestartedForAnother(Record, frozen=True, kw_only=True, tag="restarted-for-
 
 
 class Escalated(Record, frozen=True, kw_only=True, tag="escalated"):
-    """The decision was given up to the coordinator."""
+    """The decision was left to the coordinator."""
 
     ordinal: int
     reason: str
 
 
 class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
-    """The task is being ended. ``state``: as what it ends then.
+    """The task is being ended. ``state``: the state that it ends in.
 
     ``patient``: by its program alone, however long that takes.
     """
@@ -425,7 +425,7 @@ class Stopping(Record, frozen=True, kw_only=True, tag="stopping"):
 
 
 class Finished(Record, frozen=True, kw_only=True, tag="finished"):
-    """How it all ended. ``with_job``, ``terminated``: as in ``messages.Finished``."""
+    """The task has ended. ``with_job``, ``terminated``: as in ``messages.Finished``."""
 
     code: int
     state: TaskState

@@ -170,7 +170,7 @@ def _workflow(state: State, record: records.Workflow, time: float) -> State:
     tasks = {}
     for task in workflow.tasks:
         known = state.tasks.get(task.id)
-        # Known already when its isolator registered before the workflow did, or the workflow is run again.
+        # The task is known already when its isolator has registered first, or the workflow runs again.
         tasks[task.id] = msgspec.structs.replace(
             known or TaskEntry(id=task.id, workflow=workflow.id, step=task.step),
             step=task.step,
@@ -178,7 +178,7 @@ def _workflow(state: State, record: records.Workflow, time: float) -> State:
             workspace=task.workspace,
             cancelled=False,
         )
-    # What lives goes on living: neither claims nor states are changed by this.
+    # Tasks that run go on: neither claims nor states change.
     return msgspec.structs.replace(
         state, workflows=state.workflows.with_(workflow.id, entry), tasks=state.tasks.with_all(tasks)
     )
@@ -200,7 +200,7 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
             started=0.0,
         )
     if record.attempt == 0 and another:
-        # Its isolator begins with an empty journal: its exceptions are numbered from 1 again.
+        # The new isolator begins with an empty journal, and numbers exceptions from 1 again.
         before = msgspec.structs.replace(before, outcomes={}, exceptions=0, recovered=0)
         state = _forgotten(state, task, record.peer)
     if another:
@@ -238,9 +238,9 @@ def _registered(state: State, record: records.Registered, time: float) -> State:
 
 
 def _forgotten(state: State, task: str, peer: str) -> State:
-    """Return the state without the recoveries of a task, but for those of the one who registers.
+    """Return the state without the recoveries of a task, except those of the isolator that registers.
 
-    What that one asked for may have overtaken its registration.
+    A request of that isolator may have overtaken its registration.
     """
     recoveries, kept = state.recoveries, []
     for recovery in state.recoveries_of(task):
@@ -268,9 +268,9 @@ def _fenced(state: State, record: records.Fenced) -> State:
 
 
 def _report(state: State, record: records.Reported, time: float) -> State:
-    """What an isolator wrote down; a record older than what it has said since changes no state.
+    """Take an isolator's record; one that is older than its later messages changes no state.
 
-    That is seen by its own clock alone: hosts' clocks differ.
+    Their order is seen by the isolator's own clock alone: hosts' clocks differ.
     """
     entry = state.tasks.get(record.task)
     if entry is None or not record.current:
@@ -394,7 +394,7 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
     entry = state.tasks[record.task]
     new = record.state
     for recovery in state.recoveries_of(entry.id):
-        # Nobody is left who waits for it, whoever it was that told of the end.
+        # No isolator is left that waits for the recovery, whoever has reported the task's end.
         if not recovery.closed:
             state = state_edits.recovery_changed(state, recovery.id, closed=new.value)
     return state_edits.task_moved(
@@ -411,7 +411,7 @@ def _finished(state: State, record: records.Finished, time: float) -> State:
 
 
 def _nothing_raised(state: State, task: str) -> State:
-    """Forget what was raised on a run that has ended: it was not about the next run of its job."""
+    """Forget exceptions that were raised on a run that has ended: they do not concern the job's next run."""
     left = {
         key: control
         for key, control in state.controls.items()

@@ -44,7 +44,7 @@ def requested(state: State, record: records.Requested, time: float) -> State:
 
 
 def _said(state: State, task: str, when: float) -> State:
-    """Note when an isolator spoke of its task's state, by its own clock."""
+    """Note when an isolator has last reported its task's state, by its own clock."""
     entry = state.tasks.get(task)
     return state if entry is None or when <= entry.said else state_edits.task_changed(state, task, said=when)
 
@@ -88,13 +88,13 @@ def recovery_done(state: State, record: records.RecoveryDone, time: float) -> St
 
 
 def configured(state: State, record: records.Configured) -> State:
-    """Tasks by the number of their configuration: dependents come by the thousand, and share one."""
+    """Take new configurations; tasks name theirs by a number, since thousands of dependents share one."""
     changed = {}
     for task, which in record.tasks.items():
         entry = state.tasks.get(task)
         if entry is not None:
             new = record.configurations[which]
-            # A later change without a signal may be the first that a task hears of.
+            # A task may hear of a change with a signal only by a later change without one.
             signal = record.signal or entry.signal
             changed[task] = msgspec.structs.replace(entry, configuration=new, signal=signal)
     return msgspec.structs.replace(state, tasks=state.tasks.with_all(changed))

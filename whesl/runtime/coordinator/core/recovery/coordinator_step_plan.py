@@ -15,7 +15,7 @@ from whesl.runtime.operations.plan import Context, RecoveryError, capture_values
 from whesl.runtime.operations.step_arguments import checked, of_attempt, split_command
 from whesl.runtime.operations.suspect_node import find_suspect
 
-# What each entity can be asked for, beside custom handlers. WMS: what its manager can do.
+# The operations of each entity, beside custom handlers. Those of WMS are its manager's.
 _OFFERED = {
     Entity.SCHEDULER: frozenset(
         {
@@ -46,7 +46,7 @@ def own_steps(
     Args:
         spec: the workflow's.
         raised: with its evidence, from which captures and the suspect come.
-        exception: whose steps; another than ``raised.exception`` after a transformation.
+        exception: the one whose steps are meant; after a transformation not ``raised.exception``.
         entry: the task.
         recoveries: how often it was recovered from this exception before.
 
@@ -68,7 +68,7 @@ def exception_of(spec: Spec | None, name: str) -> ExceptionSpec | None:
 
 
 def context_of(entry: TaskEntry) -> Context:
-    """Return what planning and handlers are told of a task; the coordinator knows no more of it."""
+    """Return the task's data for planning and handlers, as far as the coordinator knows it."""
     return Context(
         task=Task(
             id=entry.id,
@@ -104,7 +104,7 @@ def _own_step(
         values = capture_values(raised, context, suspect.node)
         given = step.arguments if handler is not None else of_attempt(step.arguments, recoveries)
         arguments = substitute(split_command(given), values)
-        # A workflow manager reads its arguments itself, and leaves some of them out that a job needs.
+        # A workflow manager reads its arguments itself, and does without some that a job needs.
         if handler is None and step.entity is not Entity.WMS:
             arguments = checked(step.resource, step.operation, arguments)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Which tasks get a changed configuration, dependents first: stored for those to come, sent to the running.
+"""Changed configurations for tasks, dependents first: stored for later tasks, sent to running ones.
 
 One exception may change all tasks of a workflow. Ten thousand messages take some tenths of a second, in which
-nobody else would be answered: so the core asks for all of them with one command, and the shell works it off
-in slices. What is left is forgotten by a kill: a start tells every running task its configuration again.
+no other message would be answered: so the core asks for all of them with one command, which the shell carries
+out in slices. A kill loses the rest: a start tells every running task its configuration again.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def apply_changes(transition: Transition, recovery: Recovery, *, own: bool = Tru
 
     Args:
         transition: the transition of the core.
-        recovery: all of whose steps are done.
-        own: the failed task's own configuration too; not where it went with the grant.
+        recovery: the recovery; all of its steps are done.
+        own: whether the failed task's own configuration is sent, too; not where the grant has carried it.
     """
     if recovery.refused:
         return
@@ -47,7 +47,7 @@ def apply_changes(transition: Transition, recovery: Recovery, *, own: bool = Tru
 def upon_present(
     transition: Transition, recovery: Recovery, new: dict[str, Configuration]
 ) -> dict[str, Configuration]:
-    """Return configurations that a recovery's steps made as they would be had the steps been carried out now.
+    """Return configurations as a recovery's steps would make them of the present ones.
 
     Between a step and the time its change comes into force (a requeue may wait for its scheduler for long)
     another task's recovery may have changed the same configuration: an ancestor's new paths are not undone.
@@ -66,7 +66,7 @@ def configure_by_change(
     """Add a change to the configurations of tasks."""
     tasks = transition.state.tasks
     new: dict[str, Configuration] = {}
-    made: dict[tuple[int, int], Configuration] = {}  # thousands of dependents have one and the same
+    made: dict[tuple[int, int], Configuration] = {}  # thousands of dependents share one configuration
     for task, change in changes.items():
         entry = tasks.get(task)
         if entry is None:
@@ -86,7 +86,7 @@ def configure(
     Args:
         transition: the transition of the core.
         new: whole configurations by task; equal ones are passed over, the version is set here.
-        because: for the record.
+        because: the reason, for the record.
         signal: sent to running tasks, 0 for none.
         tell: False where another message carries the configuration.
     """
@@ -122,9 +122,9 @@ def configure(
 
 
 def tell_again(transition: Transition, entries: Iterable[TaskEntry]) -> None:
-    """Tell running tasks their configurations: a coordinator before this one may not have come to that.
+    """Tell running tasks their configurations: an earlier coordinator may have ended before it did.
 
-    Before anything else that has them too: a task that knows a configuration ignores the signal with it.
+    This precedes all other messages with configurations: a task that knows one ignores its signal.
     """
     by_signal: dict[int, list[str]] = {}
     for entry in entries:
@@ -135,7 +135,7 @@ def tell_again(transition: Transition, entries: Iterable[TaskEntry]) -> None:
 
 
 def _next(configuration: Configuration, present: Configuration) -> Configuration | None:
-    """Return a configuration with the version that follows the present one, None when it says the same."""
+    """Return a configuration with the next version, None when it equals the present one."""
     if configuration.says_the_same(present):
         return None
     return msgspec.structs.replace(configuration, version=present.version + 1)
@@ -148,10 +148,10 @@ def note_not_told(
 
     Args:
         transition: the transition of the core.
-        task: the restarted one.
-        exception: what it was restarted for.
-        change: what its recovery changes for the others, None for nothing.
-        signal: that they are sent, 0 for none.
+        task: the restarted task.
+        exception: the exception that it was restarted for.
+        change: the change of the other tasks' configurations, None for none.
+        signal: the signal that the other tasks are sent, 0 for none.
     """
     for entry in running(transition.state, coupled(transition.state, task)):
         if entry.quiet:
@@ -169,8 +169,8 @@ def note_not_told(
 def tell_of_failure(transition: Transition, failed: TaskEntry) -> None:
     """Tell the running tasks with which a task is coupled, and the user, that it has failed for good.
 
-    They may wait for its data for ever. They find it in the file that WHESL_RECONFIGURE names; no signal is
-    sent, since no rule names one, and by default most would end the program.
+    These tasks may wait for its data for ever. The file that WHESL_RECONFIGURE names tells their programs; no
+    signal is sent, since no rule names one, and by default most signals end a program.
     """
     workflow = transition.state.workflows.get(failed.workflow)
     if transition.state.tasks[failed.id].state is not TaskState.FAILED or (workflow and workflow.observe):
@@ -184,7 +184,7 @@ def tell_of_failure(transition: Transition, failed: TaskEntry) -> None:
 
 
 class WaitingPeers:
-    """The peers that wait to be told, in the order in which they were named.
+    """The peers that wait for their configurations, in the order in which they were named.
 
     Each is told the configuration that its task has *then*; one that has been replaced meanwhile, or whose
     task has ended, is passed over: a successor was told when it registered.
@@ -197,11 +197,11 @@ class WaitingPeers:
         return len(self._waiting)
 
     def add(self, state: State, command: Tell) -> None:
-        """Put tasks in line. One that waits already keeps its place, and an earlier change's signal.
+        """Put tasks in line. A task that waits already keeps its place, and the signal of an earlier change.
 
         Args:
             state: in which the tasks' present peers are known.
-            command: whom to tell.
+            command: the tasks and their signal.
         """
         for task in command.tasks:
             entry = state.tasks.get(task)
@@ -210,7 +210,7 @@ class WaitingPeers:
                 self._waiting[entry.peer] = (task, command.signal or before)
 
     def take(self, state: State, most: int) -> list[Send]:
-        """Return the messages to the next peers in line, which are out of it then.
+        """Take the next peers out of the line, and return the messages to them.
 
         Args:
             state: the present one.
@@ -220,7 +220,7 @@ class WaitingPeers:
         return [send for send in found if send is not None]
 
     def before(self, state: State, peer: str) -> Send | None:
-        """Return what has to be said to a peer before anything newer is; None when it does not wait."""
+        """Return the message that a peer has to get before any newer one; None when it waits for none."""
         task, signal = self._waiting.pop(peer, ("", 0))
         entry = state.tasks.get(task)
         if entry is None or entry.peer != peer or not entry.live:

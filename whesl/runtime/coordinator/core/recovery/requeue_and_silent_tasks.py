@@ -1,7 +1,7 @@
-"""What a task cannot settle inside its allocation: run the same job again, once; or fail visibly; or pause.
+"""Exceptions that a task cannot handle in its allocation: its job runs again, once, or it fails, or pauses.
 
 A task whose isolator is silent is *unobserved*, neither running nor gone. The scheduler is asked, and only
-what it says counts: the job has ended, or has lost its batch host. No answer changes nothing.
+its answer counts: the job has ended, or has lost its batch host. Without an answer nothing changes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ UNWANTED = "its user wants no second run (--no-requeue)"
 _LOST = frozenset({JobState.NODE_FAIL, JobState.OUT_OF_MEMORY})
 # Seconds between two looks at a job that ends or runs again.
 SOON = 1.0
-# Reasons that mean another set of nodes would do.
+# Reasons for which another set of nodes would help.
 _ALLOCATION = frozenset({"spares-exhausted", "allocation-lost"})
 _STATES = {JobState.COMPLETED: TaskState.COMPLETED, JobState.CANCELLED: TaskState.CANCELLED}
 
 
 def decide(transition: Transition, recovery: Recovery) -> None:
-    """Say what becomes of an escalated task, once the coordinator's own steps are done."""
+    """Decide about an escalated task, once the coordinator's own steps are done."""
     entry = transition.state.tasks[recovery.task]
     workflow = transition.state.workflows.get(entry.workflow)
     if recovery.refused:
@@ -61,7 +61,7 @@ def decide(transition: Transition, recovery: Recovery) -> None:
 
 
 def settle(transition: Transition, recovery: Recovery, action: Verdict, reason: str) -> None:
-    """Write a decision down and tell who waits for it: requeue, fail or pause."""
+    """Write a decision down (requeue, fail or pause), and tell the isolator that waits for it."""
     transition.record(
         records.Decided(
             recovery=recovery.id,
@@ -153,7 +153,7 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
 
 
 def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
-    """How often the job ran before is known: from here on it can be told whether it was requeued."""
+    """Note how often the job was restarted before: by that a later look can tell whether it was requeued."""
     order = transition.state.requeues.get(event.token)
     if order is None or order.status is not OrderStatus.DECIDED:
         return
@@ -162,11 +162,11 @@ def on_requeue_asked(transition: Transition, event: RequeueAsked) -> None:
 
 
 def prepare(transition: Transition, entry: TaskEntry) -> None:
-    """Have the scheduler allow that a job in danger is run again, as long as it still takes that.
+    """Have the scheduler allow that a job in danger runs again, while it still takes such a change.
 
     It concerns jobs that outlive a lost node, since rules may act on it, and of whose second run their users
-    have said nothing: any other job ends, or runs again, as it does without us. The isolator has withdrawn
-    the permission with its welcome. Without slurmdbd, Slurm takes no change to a job any more once a lost
+    have said nothing: any other job ends, or runs again, as it does without WHESL. The isolator has withdrawn
+    the permission when it was welcomed. Without slurmdbd, Slurm takes no change to a job any more once a lost
     node has left it, so what may be needed then has to be said when the first doubt comes up.
     """
     ours = entry.kept and entry.requeue is RequeueSaid.NOTHING and not _observed(transition, entry)
@@ -188,7 +188,7 @@ def runs(entry: TaskEntry) -> int:
 
 
 def on_requeue_allowed(transition: Transition, event: RequeueAllowed) -> None:
-    """The scheduler has taken the permission, or not: then a requeue may be refused later, which is told."""
+    """Take whether the scheduler has allowed a requeue; where not, the log says that one may be refused."""
     key = f"allow {event.task}"
     if event.outcome is not OrderStatus.DONE:
         transition.say(f"{event.task}: it could not be said whether its job may run again: {event.reason}")
@@ -208,7 +208,7 @@ def pending_requeue(transition: Transition, entry: TaskEntry) -> RequeueEntry | 
 
 
 def watch(transition: Transition) -> None:
-    """Notice silence, and ask the scheduler about those who are silent.
+    """Notice silent tasks, and ask the scheduler about their jobs.
 
     A coordinator that is restarted more often than its limit of silence would notice none. So it is written
     down since when a task is quiet, at a missed heartbeat; a later one that has missed a heartbeat of its own
@@ -233,7 +233,7 @@ def watch(transition: Transition) -> None:
         silent = doubtful and transition.now - since >= limit
         order = pending_requeue(transition, entry)
         done = order is not None and order.status is OrderStatus.DONE
-        # Where the new run begins is looked at before it can lose that node.
+        # The batch host of the new run is looked up before the job can lose it.
         begins = done and order is not None and not order.host
         if not silent and not begins and entry.state is not TaskState.UNOBSERVED:
             continue
@@ -276,14 +276,14 @@ def look(transition: Transition, entry: TaskEntry, every: float | None = None) -
     transition.volatile(
         looking=volatile.looking.with_(entry.id, None), looked=volatile.looked.with_(entry.id, transition.now)
     )
-    # A job that its user runs again waits as long as Slurm has it wait.
+    # A job that its user has requeued waits as long as Slurm makes it wait.
     order = pending_requeue(transition, entry)
     start = not _observed(transition, entry) and (entry.parted is None or order is not None)
     transition.do(LookAtJob(task=entry.id, rjms=entry.rjms, job_id=entry.job_id, start=start))
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
-    """The scheduler's word about a silent task's job. An end counts only when it was seen twice."""
+    """Take the scheduler's answer about a silent task's job. An end counts only when it was seen twice."""
     volatile = transition.state.volatile
     transition.volatile(looking=volatile.looking.without(event.task))
     entry = transition.state.tasks.get(event.task)
@@ -322,12 +322,12 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
             _explain_silence(transition, entry, suspended=record is not None and record.suspended)
         return
     if not 0 < entry.over <= transition.now:
-        # Its isolator's last words may still be on their way.
+        # The last messages of the task's isolator may still be on their way.
         transition.record(records.Over(task=entry.id, since=transition.now))
         return
     patience = transition.state.settings.look / 2
     if order is not None and record is not None and record.restarts <= order.restarts:
-        # What is seen is the end of the old run: the scheduler has yet to start the new one.
+        # This is the end of the old run: the scheduler has yet to start the new one.
         patience = transition.state.settings.look * 6
     if transition.now - entry.over >= patience:
         _ended_silently(transition, entry, record, event.down)
@@ -346,7 +346,7 @@ def _ended_silently(
 
 
 def asked_of(transition: Transition, entry: TaskEntry) -> bool:
-    """Whether a task has ended by SIGTERM to all of its job, and what becomes of that is not known yet."""
+    """Whether a task has ended by SIGTERM to its whole job of which nobody knows yet if it runs again."""
     parted = entry.parted is not None and not entry.parted.again
     return parted and pending_requeue(transition, entry) is None
 
@@ -358,7 +358,7 @@ def ended_as_told(transition: Transition, entry: TaskEntry, state: JobState, det
         transition: the present one.
         entry: the task.
         state: the job's.
-        detail: what the scheduler calls that, "" where the job has not ended.
+        detail: the scheduler's name for that state, "" where the job has not ended.
     """
     assert entry.parted is not None
     told = entry.parted
@@ -390,7 +390,7 @@ def ended_unheard(
         entry: the task.
         job: its job's id, '' when it never had one that began.
         state: the job's.
-        detail: what the scheduler calls that; without a job, why there is none.
+        detail: the scheduler's name for that state; without a job, why there is none.
         code: the job's exit status, -1 for none.
         down: nodes that left the job and are down, as far as the scheduler was asked.
     """
@@ -429,7 +429,7 @@ def _new_run(order: RequeueEntry, record: JobRecord) -> bool:
 def _lost_batch_host(entry: TaskEntry, record: JobRecord, order: RequeueEntry | None) -> str | None:
     """Return the batch host that a job has lost ('' where its name is not known), None when it has lost none.
 
-    Slurm that was restarted since names another node of the job, on which it believes the script to run.
+    After a restart, Slurm names another node of the job, on which it believes the script to run.
     """
     if order is not None and not _new_run(order, record):
         return None
@@ -466,14 +466,14 @@ def _batch_host_lost(transition: Transition, entry: TaskEntry, host: str) -> Non
     why = order_requeue(transition, entry.id, reason)
     hostless = transition.state.volatile.hostless
     if why == UNWANTED and entry.id not in hostless:
-        # The scheduler may be about to end the job, which says more than our cancelling it.
+        # The scheduler may be about to end the job itself, and its reason tells more than a cancellation.
         transition.volatile(hostless=hostless.with_(entry.id, None))
     elif why:
         give_up(transition, entry, f"{reason}; {why}")
 
 
 def give_up(transition: Transition, entry: TaskEntry, reason: str) -> None:
-    """Fail a task that nobody looks after any more, and end its job, so that its manager sees it."""
+    """Fail a task that has no isolator any more, and end its job, so that the workflow manager sees it."""
     code = entry.parted.exit_code if entry.parted else 0
     transition.finished(entry, TaskState.FAILED, code or 1, reason, ToldBy.COORDINATOR)
     cancel_job(transition, entry)
@@ -487,7 +487,7 @@ def cancel_job(transition: Transition, entry: TaskEntry) -> None:
 
 
 def on_job_cancelled(transition: Transition, event: JobCancelled) -> None:
-    """A job was ended, or will never be by us."""
+    """Take the result of a job's cancellation."""
     if event.job_id not in transition.state.cancels:
         return
     if event.outcome is OrderStatus.LATER:

@@ -1,4 +1,4 @@
-"""A task that ended by SIGTERM to all of its job: only the scheduler knows whether that runs again.
+"""A task that ended by SIGTERM to its whole job: only the scheduler knows whether the job runs again.
 
 A job that is requeued, by its own script (``scontrol requeue``) or by preemption, is sent SIGTERM as one that
 is cancelled or whose time is over. So what its isolator has said is kept until the scheduler was asked.
@@ -16,7 +16,7 @@ from whesl.runtime.wire.messages import Finished
 
 
 def part(transition: Transition, entry: TaskEntry, message: Finished) -> None:
-    """Keep how a task has ended, and ask what becomes of its job."""
+    """Keep how a task has ended, and ask the scheduler whether its job runs again."""
     told = entry.reason
     asking = f"{told or 'its job was sent SIGTERM'}; asking {entry.rjms} whether that runs again"
     transition.record(records.Unobserved(task=entry.id, reason=asking))
@@ -27,7 +27,7 @@ def part(transition: Transition, entry: TaskEntry, message: Finished) -> None:
 
 
 def on_job_seen(transition: Transition, event: JobSeen) -> None:
-    """The scheduler's word about a job whose task ended by SIGTERM, or about another silent task's."""
+    """Take the scheduler's answer about the job of a task that ended by SIGTERM, or that is silent."""
     entry = transition.state.tasks.get(event.task)
     known = entry is not None and entry.live and entry.job_id == event.job_id
     if entry is None or not known or not requeue_and_silent_tasks.asked_of(transition, entry):
@@ -50,5 +50,6 @@ def on_job_seen(transition: Transition, event: JobSeen) -> None:
         word = record.raw_state or record.state.value
         requeue_and_silent_tasks.ended_as_told(transition, entry, record.state, word)
     elif transition.now - entry.state_time >= transition.state.settings.look:
-        # The task alone was ended, or nobody answers: how it ended is known, and a new run registers.
+        # The task alone was ended, or the scheduler does not answer: the task's end is known, and a new run
+        # would register.
         requeue_and_silent_tasks.ended_as_told(transition, entry, JobState.UNKNOWN, "")

@@ -38,7 +38,7 @@ _WENT_ON = (RecoveryOutcome.RELAUNCHED, RecoveryOutcome.SKIPPED)
 
 
 def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> None:
-    """An isolator waits for the coordinator's part; the same request again is only answered again."""
+    """Take an isolator's request for the coordinator's part; a repeated request is only answered again."""
     raised = message.raised
     entry = transition.task(raised.task)
     if entry is None or entry.state.final or entry.outdated(peer, message.claim):
@@ -46,7 +46,7 @@ def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> N
     key = f"{entry.id}#{raised.ordinal}"
     known = transition.state.recoveries.get(key)
     if known is None or known.raised.time != raised.time:
-        # Of another claim whose exceptions had the same numbers, where a new one's registration is late.
+        # The recovery of an earlier claim with the same exception number, while the new registration is late.
         begin(
             transition, entry, raised, counted(transition, raised), key=key, origin=Origin.REQUEST, peer=peer
         )
@@ -55,10 +55,10 @@ def on_request(transition: Transition, peer: str, message: RecoveryRequest) -> N
 
 
 def on_raised(transition: Transition, entry: TaskEntry, raised: Raised, peer: str) -> None:
-    """A task's own exception was raised: together with those of other tasks it may be another one.
+    """Count a task's exception: together with those of other tasks it may be transformed to another one.
 
-    One that asks for the coordinator is counted when it asks. The registration of the ``peer`` that told of
-    it may come later, and must not forget what begins here.
+    An exception that needs the coordinator is counted by its request. The registration of the ``peer`` that
+    reported it may come later, and must not forget the recovery that begins here.
     """
     workflow = transition.state.workflows.get(entry.workflow)
     described = exception_of(workflow.spec if workflow else None, raised.exception)
@@ -191,7 +191,7 @@ def _conclude(transition: Transition, recovery: Recovery) -> None:
 
 
 def refuse(transition: Transition, key: str, reason: str) -> None:
-    """The coordinator's part cannot be done: who waits for it is told."""
+    """Refuse the coordinator's part, since it cannot be done, and tell the isolator that waits for it."""
     recovery = transition.state.recoveries[key]
     _fail(transition, recovery, max(recovery.done - 1, 0), reason)
     advance(transition, key)
@@ -211,7 +211,7 @@ def _fail(transition: Transition, recovery: Recovery, index: int, note: str) -> 
 
 
 def grant(transition: Transition, recovery: Recovery) -> None:
-    """The coordinator's part is done, or refused: now it is the isolator's transition."""
+    """Hand the recovery to the isolator: the coordinator's part is done, or refused."""
     if recovery.configuration is not None and not recovery.refused:
         new = upon_present(transition, recovery, {recovery.task: recovery.configuration})
         configure(transition, new, because=recovery.id, tell=False)
@@ -244,7 +244,7 @@ def send_grant(transition: Transition, recovery: Recovery, peer: str) -> None:
 
 
 def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
-    """A recovery ended; dependents are told once, whatever is repeated."""
+    """Take the end of a recovery; dependents are told once, also when the message is repeated."""
     entry = transition.task(message.task)
     if entry is None or entry.outdated(peer, message.claim):
         return
@@ -285,7 +285,7 @@ def on_done(transition: Transition, peer: str, message: RecoveryDone) -> None:
 
 
 def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
-    """An isolator gives a decision up; the same message again is only answered again."""
+    """Take an isolator's escalation; a repeated message is only answered again."""
     raised = message.raised
     entry = transition.task(raised.task)
     if entry is None or entry.state.final or entry.outdated(peer, message.claim):
@@ -308,7 +308,7 @@ def on_escalate(transition: Transition, peer: str, message: Escalate) -> None:
 
 
 def on_requeue_ended(transition: Transition, event: RequeueEnded) -> None:
-    """The scheduler took the order, refused it, or could not be asked."""
+    """Take the result of a requeue: the scheduler took it, refused it, or could not be asked."""
     order = transition.state.requeues.get(event.token)
     if order is None or order.status not in (OrderStatus.DECIDED, OrderStatus.BEGUN):
         return
@@ -346,7 +346,7 @@ def counted(transition: Transition, raised: Raised) -> str:
 
     Args:
         transition: the transition of the core.
-        raised: as its isolator raised it.
+        raised: the exception as the isolator raised it.
 
     Returns the name of the exception to handle: ``raised.exception`` unless the workflow's counts say more.
     """
