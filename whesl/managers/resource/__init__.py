@@ -47,9 +47,9 @@ def current_allocation(environ: Mapping[str, str]) -> Allocation:
 
 
 def withheld(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what a job's environment should say of its nodes and does not, as its resource manager tells it.
+    """Return variables on a job's nodes that its environment lacks, as its resource manager tells them.
 
-    Raises CouldNotObserveError, RefusedError or TransientError when that does not.
+    Raises CouldNotObserveError, RefusedError or TransientError when the resource manager does not tell.
     """
     if not environ.get("SLURM_JOB_ID") or environ.get("WHESL_LOCAL") or environ.get("FLUX_URI"):
         return {}
@@ -59,7 +59,7 @@ def withheld(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def scheduler(name: str, **options: Any) -> Scheduler:
-    """Return the scheduler of a name (``local``, ``slurm``, ``pbs``, ``flux``, another's) with its options.
+    """Return a scheduler by name (``local``, ``slurm``, ``pbs``, ``flux``, a third party's) with its options.
 
     Raises UsageError for an unknown name.
     """
@@ -114,7 +114,7 @@ def default_manager(environ: Mapping[str, str]) -> str:
     for name, one in BUILT_IN.items():
         if name in there and (one.embedded or one.user_instances) and all(map(environ.get, one.cluster)):
             return name
-    # Not in the table's order: that is from the inside to the outside.
+    # The reverse of the table's order, which is from the inner managers to the outer ones.
     outside = [name for name, one in reversed(BUILT_IN.items()) if not one.embedded]
     for name in outside:
         if name in there:
@@ -163,7 +163,7 @@ def _offers(suffix: str) -> dict[str, Any]:
 
 
 def offered() -> bool:
-    """Whether third parties offer any. Most often nothing: the library takes 10 ms to say so."""
+    """Whether third parties offer any adapter. Most often none does, which the library needs 10 ms to say."""
     import os
     import sys
 
@@ -172,7 +172,7 @@ def offered() -> bool:
             names = os.listdir(place or ".")  # noqa: PTH208  # pathlib costs milliseconds
         except OSError:
             if os.path.isfile(place):  # noqa: PTH113
-                return True  # an archive: only the library can look into it
+                return True  # only the library can look into an archive
             continue
         for name in names:
             if not name.endswith((".dist-info", ".egg-info", ".egg")):

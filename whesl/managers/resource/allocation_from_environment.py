@@ -1,4 +1,4 @@
-"""What a job was given, as far as its environment alone tells. Standard library only, for ``whesl exec``.
+"""A job's allocation, as far as its environment alone tells. Standard library only, for ``whesl exec``.
 
 Slurm, and no resource manager at all. Any other has to be asked
 (``whesl.managers.resource.current_allocation``).
@@ -28,7 +28,7 @@ class Given(SimpleNamespace):
 
 
 def given(environ: Mapping[str, str]) -> Given | None:
-    """Return what the resource manager gave; None where it has to be asked.
+    """Return the allocation; None where the resource manager has to be asked.
 
     Args:
         environ: the process's.

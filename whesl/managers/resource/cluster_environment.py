@@ -1,4 +1,4 @@
-"""Which cluster a job runs on, as its own environment tells, and how a process elsewhere asks that one.
+"""The cluster that a job runs on, by the job's environment, and the environment to ask it from elsewhere.
 
 Standard library only: ``whesl exec`` writes it down before the program runs.
 """
@@ -49,8 +49,8 @@ def outside(environ: Mapping[str, str]) -> dict[str, str]:
 def asking(environ: Mapping[str, str], cluster: Mapping[str, str]) -> dict[str, str]:
     """Return the environment in which commands ask a given cluster of Slurm or Flux.
 
-    What names a file that is not on this host (a node's copy of slurm.conf, a broker's socket) is left out:
-    the caller's own variable holds then.
+    A variable that names a file which is not on this host (a node's copy of slurm.conf, a broker's socket) is
+    left out: the caller's own one holds then.
 
     Args:
         environ: the caller's environment.

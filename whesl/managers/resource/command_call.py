@@ -1,4 +1,4 @@
-"""One call of a resource manager's command, to its end; no answer is told apart from a refusal."""
+"""One call of a resource manager's command, to its end; a missing answer is told from a refusal."""
 
 from __future__ import annotations
 

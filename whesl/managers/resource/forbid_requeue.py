@@ -1,4 +1,4 @@
-"""Taking a job over from its resource manager, which ran it again by itself as long as nobody else could."""
+"""Forbidding a resource manager to run a job again by itself, once WHESL can."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOG = logging.getLogger(__name__)
 
 
 def take_over(allocation: Allocation) -> None:
-    """Have the resource manager not run the job again by itself, in a thread: nothing waits for its answer.
+    """Tell the resource manager, in a thread, not to run the job again by itself; no answer is awaited.
 
     Where it cannot be told, it may run the job again when its script's node is lost: under the same id, and
     only after it has ended this run.

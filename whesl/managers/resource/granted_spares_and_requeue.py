@@ -1,4 +1,4 @@
-"""What the command in front of the scheduler's says, in the environment of a job that it submits.
+"""Variables by which WHESL's submission command tells a job of its spares and of requeues.
 
 Standard library only, and little of it: what starts a task loads this before the task runs.
 """
@@ -9,11 +9,11 @@ TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# How many nodes of the job are spares, and of which task's job that is said.
+# How many nodes of the job are spares, and the task that this is said of.
 GRANTED_SPARES = "WHESL_GRANTED_SPARES"
-# What the user has said of running the job again, and of which task's job that is known.
+# What the user has said of running the job again, and the task that this is known of.
 REQUEUE_SAID = "WHESL_REQUEUE_SAID"
-# He has said nothing: the resource manager may run it again by itself, until its isolator has been heard.
+# The user has said nothing: the resource manager may run the job again until its isolator was heard.
 NOTHING = "nothing"
 YES, NO = "requeue", "no-requeue"
 

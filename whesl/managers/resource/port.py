@@ -118,7 +118,12 @@ class Scheduler(Protocol):
         ...
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send it a signal. A job that has ended is no error."""
+        """Cancel a job, or send it a signal. A job that has ended is no error.
+
+        Args:
+            job_id: as ``submit`` returned it; one that is not known has ended.
+            signal: a signal's number for the job's script alone, which goes on; None ends the job for good.
+        """
         ...
 
     def requeue(self, job_id: str) -> None:
@@ -129,11 +134,21 @@ class Scheduler(Protocol):
         ...
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment on the job's record, without touching the token."""
+        """Write a comment on the job's record, without touching the token.
+
+        Args:
+            job_id: as ``submit`` returned it.
+            comment: any text, also of several lines; "" takes an earlier one away.
+        """
         ...
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Take a node out of service (drain). False when this user may not; that is no error."""
+        """Take a node out of service (drain). False when this user may not; that is no error.
+
+        Args:
+            node: its name, as ``nodes`` has it. What runs there goes on.
+            reason: for the administrator; ``nodes`` shows it.
+        """
         ...
 
     def unmark_node(self, node: str) -> bool:
@@ -213,7 +228,12 @@ class ExcludesNodes(Protocol):
     """What a scheduler also offers that can keep a waiting job off nodes."""
 
     def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
-        """Keep a job off nodes from its next start on. False when that could not be done."""
+        """Keep a job off nodes from its next start on. False when that could not be done.
+
+        Args:
+            job_id: of a job that waits.
+            nodes: their names, as ``Scheduler.nodes`` has them.
+        """
         ...
 
 
@@ -372,7 +392,11 @@ class TellsEvents(Protocol):
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
         """Raise an exception on the job that this allocation is. False when there is no such job.
 
-        ``once``: not where the job's record shows one of this kind and note already.
+        Args:
+            kind: the exception's type (Flux RFC 21).
+            severity: 0 (ends the job) to 7.
+            note: one line for people.
+            once: raise none where the job's record shows one of this kind and note already.
         """
         ...
 
@@ -427,7 +451,12 @@ class Allocation(Protocol):
         ...
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to the step on every node; SIGKILL ends it for sure on nodes that live."""
+        """Send a signal to the step on every node; SIGKILL ends it for sure on nodes that live.
+
+        Args:
+            step: as ``launch`` returned it; one that has ended is no error.
+            signum: the signal's number.
+        """
         ...
 
     def node_states(self) -> dict[str, NodeState]:
@@ -443,7 +472,12 @@ class Allocation(Protocol):
         ...
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables that make launchers in a script see ``active`` as the whole allocation."""
+        """Return the variables that make launchers in a script see ``active`` as the whole allocation.
+
+        Args:
+            active: the nodes in use, in the order that ranks are to have.
+            base: the environment of the script without these variables.
+        """
         ...
 
     def release(self, node: str) -> bool:

@@ -112,7 +112,12 @@ class WorkflowManager(Protocol):
     name: str
 
     def recognises(self, path: Path, text: str) -> bool:
-        """Whether a file is a workflow of this kind, by its content."""
+        """Whether a file is a workflow of this kind, by its content.
+
+        Args:
+            path: the file; it need not be read.
+            text: its content, with surrogates for bytes that are not UTF-8.
+        """
         ...
 
     def read(
@@ -132,6 +137,11 @@ class WorkflowManager(Protocol):
 
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a file's text with every task wrapped. Pure; applied to its own result it changes nothing.
+
+        Args:
+            text: the file's content.
+            path: the file, by which relative names in it are understood.
+            options: what the wrapped tasks are told.
 
         Raises UsageError for a text that cannot be wrapped.
         """
@@ -160,6 +170,12 @@ class WorkflowManager(Protocol):
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
         """Carry out a recovery step of the entity WMS and return the configuration it leads to.
+
+        Args:
+            workflow: as ``read`` returned it.
+            step: the operation, with its arguments filled in.
+            raised: the exception that is recovered from.
+            configuration: the task's present one.
 
         Idempotent, and safe to repeat after a kill at any point. Raises RefusedError when it cannot be
         done, TransientError when it may work later.

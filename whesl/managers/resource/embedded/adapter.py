@@ -31,7 +31,7 @@ from whesl.managers.resource.step_process import StepProcess, start
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
 from whesl.model.states import JobState, NodeState
 
-# How long a node may take to answer; one that hangs is treated as one that does not live, in seconds.
+# How long a node may take to answer, in seconds; a node that hangs is treated as one that does not live.
 NODE_TIMEOUT = 1.0
 _Answer = TypeVar("_Answer", bound=protocol.Message)
 
@@ -67,7 +67,7 @@ class LocalScheduler:
         try:
             answer = self._ask(message, protocol.Submitted)
         except CouldNotObserveError:
-            # The request may have been taken. The token tells, as soon as somebody answers.
+            # The request may have been taken: the token tells, as soon as the server answers again.
             known = self.find(request.token)
             if known is None:
                 raise TransientError(
@@ -367,7 +367,7 @@ def _record(job: Job, down: set[str]) -> JobRecord:
 
 
 def _state(view: NodeView) -> NodeState:
-    """Return the port's word; a node that is silent but not down was not observed."""
+    """Return a node's state as the port has it; a node that is silent but not down was not observed."""
     if view.base == "down":
         return NodeState.DOWN
     if view.base == "unknown" or not view.responds:

@@ -1,4 +1,4 @@
-"""How long a job waits in the queue beyond what the machine's own load makes it wait.
+"""A job's artificial wait in the queue, beside the wait for nodes.
 
 A development machine has no queue of other people's jobs; this stands for it, so that what a
 resubmission costs can be measured. Written ``0``, ``fixed:30``, ``exp:60`` (mean), ``lognormal:4.1,1.2``

@@ -29,7 +29,7 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class ChannelClosedError(Exception):
-    """The other side closed the connection, or said what is not a message. Never leaves the room."""
+    """The other side closed the connection, or sent something that is no message. Caught in this room."""
 
 
 class Channel:
@@ -101,7 +101,7 @@ class Channel:
             raise ChannelClosedError
 
     def close(self) -> None:
-        """Close the connection; once is enough."""
+        """Close the connection; closing twice is no error."""
         self.closed = True
         with contextlib.suppress(OSError):
             self.socket.close()
@@ -109,7 +109,7 @@ class Channel:
 
 def watch_writing(selector: BaseSelector, channel: Channel) -> None:
     """Let a selector that reads a connection also tell when more can be sent, as long as something waits."""
-    from selectors import EVENT_READ, EVENT_WRITE  # not for the commands, which select by themselves
+    from selectors import EVENT_READ, EVENT_WRITE  # the commands, which select by themselves, do not need it
 
     key = selector.get_key(channel)
     events = EVENT_READ | (EVENT_WRITE if channel.outgoing else 0)
@@ -144,12 +144,12 @@ class Directory:
         return listener
 
     def remove(self, name: str) -> None:
-        """Remove a socket that nobody listens on any more."""
+        """Remove a socket on which no process listens any more."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self.path, name))  # noqa: PTH108, PTH118  # as above
 
     def connect(self, name: str) -> Channel:
-        """Return a connection to a socket. Raises OSError or ChannelClosedError when nobody listens."""
+        """Return a connection to a socket. Raises OSError or ChannelClosedError when no process listens."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.setblocking(False)
         try:
@@ -163,7 +163,7 @@ class Directory:
     def connect_patiently(self, name: str, patience: float) -> Channel:
         """Connect, trying again for ``patience`` seconds. Raises CouldNotObserveError.
 
-        Where there is no socket at all nobody was killed and will be back: that is not waited for as long.
+        Without a socket, no server was killed that would be back: the wait is shorter then.
         """
         begun = time.monotonic()
         while True:

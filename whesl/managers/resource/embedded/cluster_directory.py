@@ -1,4 +1,4 @@
-"""One cluster's directory: where everything of it lies, and how to reach its server."""
+"""One cluster's directory: its layout, and the connection to its server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 
 DEFAULT_NAME = "default"
 SERVER = "server"
-PATIENCE = 5.0  # a server that is being restarted is back well before
+PATIENCE = 5.0  # seconds; a server that is being restarted is back well before
 TIMEOUT = 30.0
 _Answer = TypeVar("_Answer", bound=Message)
 
@@ -87,7 +87,7 @@ class Cluster:
         return self.sockets.connect_patiently(SERVER, patience)
 
     def call(self, message: Message, *, patience: float = PATIENCE, timeout: float = TIMEOUT) -> AnyMessage:
-        """Ask the server one thing.
+        """Send the server one request and return its answer.
 
         Raises CouldNotObserveError without an answer, RefusedError or TransientError as the server says.
         """

@@ -75,7 +75,7 @@ def prepare(cluster: Cluster, settings: Settings) -> None:
 
 def start_server(cluster: Cluster) -> int:
     """Start the server and wait until it answers; returns its process id. Raises TransientError."""
-    # What places jobs by predictions needs more than this room; it runs the same server.
+    # Placement by predictions is in another room; it runs the same server.
     server = (
         "whesl.placement.site.local_cluster_placement"
         if cluster.settings().placement
@@ -95,7 +95,7 @@ def start_server(cluster: Cluster) -> int:
 
 
 def start_nodes(cluster: Cluster, names: Sequence[str]) -> float:
-    """Start nodes, empty, and return when (seconds since the epoch). What a crash left is ended first.
+    """Start empty nodes and return when (seconds since the epoch). Processes left by a crash end first.
 
     Raises RefusedError for one that runs, TransientError when one does not start.
     """
@@ -130,11 +130,11 @@ def wait_for_nodes(cluster: Cluster, names: Sequence[str], since: float = 0.0) -
 
 
 def stop(cluster: Cluster) -> None:
-    """Cancel all jobs, end the server and all nodes. What is stopped already is no error."""
+    """Cancel all jobs, end the server and all nodes. A cluster that is stopped already is no error."""
     settings = cluster.settings()
     with contextlib.suppress(CouldNotObserveError, RefusedError, TransientError):
         if not _answers(cluster):
-            # Somebody has to write down that the jobs are cancelled, or the next start would go on with them.
+            # A server has to write down that the jobs are cancelled, or the next start would go on with them.
             start_server(cluster)
         cluster.call(protocol.Shutdown(), patience=0.2)
     server = server_pid(cluster)
@@ -146,7 +146,7 @@ def stop(cluster: Cluster) -> None:
 
 
 def kill_node(cluster: Cluster, name: str) -> int:
-    """Crash a node: everything on it dies at once, its storage is gone, nobody is told.
+    """Crash a node: everything on it dies at once, its storage is gone, and nothing is reported.
 
     Returns how many processes died. Raises UsageError for an unknown node.
     """

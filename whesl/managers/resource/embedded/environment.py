@@ -1,4 +1,4 @@
-"""What a job and a step see in their environment, and where their output goes."""
+"""The environment of jobs, steps and tasks, and the files of their output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEP = "WHESL_LOCAL_STEP"
 STORAGE = "WHESL_NODE_STORAGE"
 NO_ARRAY_TASK = 4294967294  # Slurm's NO_VAL, which it prints for %a outside arrays
 _PATTERN = re.compile(r"%(\d*)([%AaJjNnstux])")
-# What belongs to the job that a submission was made from, and not to the new one.
+# Variables of the job that a submission was made from, which are not the new job's.
 _OWN = (
     "SLURM_JOB",
     "SLURM_HET",

@@ -1,8 +1,8 @@
 """Virtual nodes: ``python -m whesl.managers.resource.embedded.node DIRECTORY n01 n02 ...``.
 
 One process per node, forked from one interpreter so that they share its memory. A node runs scripts and steps
-and lives on when the server does not; what ended meanwhile it reports until it is acknowledged. It
-is the reaper of all orphans below it, so that nothing that it runs escapes its end.
+and lives on when the server does not; ends of tasks are reported until they are acknowledged. A node reaps
+all orphans below it, so that no process that it runs outlives it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class NodeDaemon:
             self._kill_overdue(now)
             self._flush()
             for key, _ in self._selector.select(self._timeout(time.monotonic())):
-                # A callback before this one may have closed it, and its number may be another's by now.
+                # An earlier callback may have closed the descriptor, and its number may be another one's by
+                # now.
                 if self._selector.get_map().get(key.fd) is key:
                     key.data()
 
@@ -230,7 +231,7 @@ class NodeDaemon:
         self._cleared[job] = max(restart, self._cleared.get(job, -1))
         self._refused_steps = {key for key in self._refused_steps if key[:2] != incarnation}
         if not self._incarnations:
-            # Nothing may run here now; what is left has hidden its descent and its environment.
+            # No process of the job may run here now; those that are left have hidden descent and environment.
             for pid in process_lookup.descendants(process_lookup.children(os.getpid())):
                 process_lookup.send(pid, signal.SIGKILL)
         self._report("cleared", job, restart)
@@ -270,7 +271,7 @@ class NodeDaemon:
         return readable
 
     def _lose_client(self, channel: Channel) -> None:
-        """Whoever launched a step has gone: as in Slurm, its tasks go on, and their output is lost."""
+        """The srun of a step has ended: as in Slurm, the step's tasks go on, and their output is lost."""
         step = self._clients.pop(channel, None)
         if not channel.closed:
             self._selector.unregister(channel)
@@ -343,7 +344,7 @@ class NodeDaemon:
         if owner is None:
             return
         task, step, incarnation = owner
-        # Popen must not wait for an id that may be somebody else's by now.
+        # Popen must not wait for a process id that may be another process's by now.
         task.popen.returncode = result
         code, number = max(result, 0), max(-result, 0)
         if step is not None:
@@ -418,7 +419,7 @@ def main(arguments: list[str]) -> int:
     gc.freeze()
     for name in arguments[1:]:
         if os.fork() == 0:
-            # The parent's work is not this process's: it never returns from here.
+            # The child never returns from here: the rest is the parent's work.
             try:
                 _claim(cluster, name)
                 try:
@@ -427,7 +428,7 @@ def main(arguments: list[str]) -> int:
                     # An error, or the cluster's end: the node goes down as a whole.
                     process_lookup.crash(cluster.path, name, None)
             except BaseException:
-                # Whatever it was, it belongs into the log before the process ends.
+                # Every error is logged before the process ends.
                 traceback.print_exc()
             finally:
                 os._exit(1)

@@ -1,4 +1,4 @@
-"""What is said over the sockets of one cluster: tagged records, one JSON text per line.
+"""The messages over the sockets of one cluster: tagged records, one JSON text a line.
 
 Commands talk to the server; nodes register with it and report; srun talks to the nodes' own sockets, so that
 a running step needs no server. Numbers of reports make them safe to repeat.
@@ -216,7 +216,7 @@ class SignalTasks(Message, frozen=True, kw_only=True):
 
 
 class WatchStep(Message, frozen=True, kw_only=True):
-    """Nobody waits for this step any more: report its end, and let it not start if it has not yet."""
+    """No srun waits for this step any more: report its end, and do not start it if it has not started yet."""
 
     job: int
     restart: int

@@ -1,4 +1,4 @@
-"""Between the core and the connections: who asked what, who is told, which node is reached where."""
+"""Between the core and the connections: requests, who waits for which answer, and the nodes' connections."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ class Service:
             self._to_node(node, protocol.WatchStep(job=key[0], restart=key[1], step=key[2]))
 
     def check_owners(self, now: float) -> float:
-        """Once, some time after the start: give up what nobody came back for. Returns when to call."""
+        """Once, after the start, end steps and jobs whose srun has not come back. Returns when to call."""
         due = self.started + OWNER_GRACE
         if self._grace_over or now < due:
             return now + 3600 if self._grace_over else due
@@ -301,7 +301,7 @@ class Service:
     # Actions ----------------------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Write down what changed, then do what follows from it."""
+        """Write the changed records down, then perform the core's actions."""
         while True:
             changes = self.core.take()
             if changes.jobs or changes.steps or changes.nodes:
@@ -373,7 +373,7 @@ class Service:
 
     def _to_node(self, name: str, message: protocol.Message) -> None:
         channel = self._nodes.get(name)
-        # A node that is away gets what it lacks when it registers again.
+        # A node that is away gets these actions when it registers again.
         if channel is not None:
             channel.send(message)
 
@@ -409,7 +409,7 @@ def _dated(note: str) -> str:
 
 
 def _write_anew(path: str, mode: int, data: bytes) -> None:
-    """Put a file that is on the disk then in the place of any other."""
+    """Write a new file, force it to the disk, and put it in the place of an old one."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)  # noqa: PTH108
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)

@@ -23,7 +23,7 @@ from whesl.model.errors import RefusedError, WheslError
 from whesl.runtime.locking import takeover_lock
 from whesl.runtime.locking.takeover_lock import HeldError
 
-STEP = 2.0  # seconds by which the clock may run ahead of what was waited for
+STEP = 2.0  # seconds by which a wait may last longer than was asked for
 
 
 class Server:

@@ -1,4 +1,4 @@
-"""The server's memory on disk: every record as it is now, written before anything is done about it."""
+"""The server's records on disk, as they are now; they are written before actions are carried out."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ class Store:
     def __init__(self, path: str) -> None:
         self._encode = msgspec.json.Encoder().encode
         try:
-            # Made here: what SQLite makes is open to whomever the umask lets in.
+            # The file is made here, private: one that SQLite makes is as open as the umask allows.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            # Held by the server's lock alone: a cluster may lie where SQLite's own locks do not work.
+            # The server's lock alone protects the file: a cluster may lie where SQLite's own locks do not
+            # work.
             place = f"file:{quote(path)}?vfs=unix-none"
             self._connection = sqlite3.connect(place, uri=True, isolation_level=None)
             self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")

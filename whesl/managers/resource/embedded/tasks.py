@@ -1,4 +1,4 @@
-"""What runs on one virtual node: scripts and tasks as processes, their output, their ends."""
+"""Scripts and tasks on one virtual node, as processes: their output, their ends."""
 
 from __future__ import annotations
 
@@ -330,7 +330,8 @@ def _start(
     mark = (attempt_rlimit_mark.of_token(token), hard) if token and hard == resource.RLIM_INFINITY else None
     limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
     kept = (signal.SIGXFSZ,) if limited else ()
-    # Also what was ignored where the cluster was started, as SIGINT is for a shell's background processes.
+    # Also signals that were ignored where the cluster was started, as SIGINT is for a shell's background
+    # jobs.
     ignored = [
         number
         for number in signal.valid_signals()
@@ -362,5 +363,5 @@ def _close(task: Task) -> None:
         try:
             task.popen.stdin.close()
         except OSError:
-            # The reader went first.
+            # The reader has ended first.
             return

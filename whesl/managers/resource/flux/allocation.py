@@ -1,4 +1,4 @@
-"""Flux from inside: steps on chosen nodes, what Flux says of them, and its news as they happen.
+"""Flux from inside: steps on chosen nodes, the nodes' states, and Flux's events.
 
 An allocation is either an instance of one's own (a batch script's, or one started by ``flux start``), whose
 nodes are its brokers, or a job's task in an instance that runs more than this job. Names of nodes are the
@@ -33,7 +33,7 @@ LOOK = 0.1
 
 
 class FluxAllocation:
-    """The inside face of the port for Flux, which also tells news.
+    """The inside face of the port for Flux, which also sends events.
 
     Args:
         environ: the environment of the batch script or task, as Flux gave it.
@@ -48,7 +48,7 @@ class FluxAllocation:
         if not self._environ.get("FLUX_URI"):
             raise UsageError("FLUX_URI is not set", hint="is this inside a Flux instance?")
         self._bridge = Bridge(self._environ, timeout=timeout, idle=IDLE)
-        # In ASCII, as file names and other programs' logs want it; Flux takes both forms.
+        # The id in ASCII, as file names and other programs' logs need it; Flux takes both forms.
         self._task_of = (
             "" if uri else environ.get("FLUX_JOB_ID", "").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
         )
@@ -65,8 +65,8 @@ class FluxAllocation:
     def present(environ: Mapping[str, str]) -> bool:
         """Whether a process with this environment is inside a job or an instance of its own.
 
-        Not so for an instance of somebody else, which is a system's that one submits to, for one that is
-        reached from elsewhere (flux-proxy(1)), and for the variable of one that is not here or not any more.
+        False for another user's instance (a system's, that jobs are submitted to), for one that is reached
+        from elsewhere (flux-proxy(1)), and for the variable of an instance that is not here, or has ended.
         """
         uri = environ.get("FLUX_URI", "")
         if not uri.startswith("local://") or environ.get("FLUX_PROXY_REMOTE"):
@@ -159,7 +159,7 @@ class FluxAllocation:
         if step.poll() is not None and signum != signals.SIGKILL:
             return
         if signum == signals.SIGKILL:
-            # First, so that it starts nothing any more when the nodes are searched.
+            # flux exec is killed first, so that it starts nothing more when the nodes are searched.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(step.pid, signals.SIGKILL)
         self._background.append(start(signal_command(step, signum), self._environ, "flux"))
@@ -201,7 +201,7 @@ class FluxAllocation:
         """Return False: Flux takes no node from a job that runs."""
         return False
 
-    # News ---------------------------------------------------------------------------------------------
+    # Events ---------------------------------------------------------------------------------------------
 
     def watch(self) -> int:
         """Begin to listen; see the port. Raises CouldNotObserveError."""
@@ -212,7 +212,7 @@ class FluxAllocation:
         """Return what has come since the last call."""
         found: list[NodeEvent | JobException] = []
         for event in self._bridge.events():
-            # What a damaged message says is dropped; the regular looks at the nodes still see what is true.
+            # A damaged message is dropped; the regular looks at the nodes see the same changes.
             with contextlib.suppress(KeyError, TypeError, ValueError):
                 found += self._node_events(event) if event["event"] == "node" else [self._exception(event)]
         return found
@@ -244,7 +244,7 @@ class FluxAllocation:
             note=note,
             time=float(event["time"]),
             nodes=flux_command_output.nodes_in(note, self._names),
-            # The job that this allocation is belongs to no attempt: all of them are in it.
+            # The allocation's own job belongs to no attempt: all attempts are in it.
             attempt=attempt if isinstance(attempt, str) and job != self._task_of else None,
         )
 

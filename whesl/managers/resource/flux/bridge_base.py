@@ -1,10 +1,10 @@
-"""What both far ends of the bridge share: JSON lines with their client. Standard library only.
+"""The far end of the bridge to Flux: JSON lines with its client. Standard library only.
 
 A request is ``{"id": N, "op": NAME, ...}``; its answer ``{"id": N, "ok": ...}`` or ``{"id": N, "errno": N,
 "error": TEXT}``; what happens unasked is ``{"event": NAME, ...}``. See ``bridge_client``.
 """
 
-# Flux's own Python, of whatever version, runs this too.
+# Flux's own Python, of any version, runs this module, too.
 from __future__ import annotations
 
 import json
@@ -55,7 +55,7 @@ class FarEnd:
             self.say(id=number, ok=answer)
 
     def fail(self, number: int, error: Exception) -> None:
-        """Tell that a request failed: 0 for what is not Flux's word."""
+        """Answer that a request failed; ``number`` is Flux's errno, 0 for an error that is not Flux's."""
         code = error.errno if isinstance(error, OSError) and error.errno else 0
         text = (code and error.strerror) or f"{type(error).__name__}: {error}"  # type: ignore[attr-defined]
         self.say(id=number, errno=code, error=text)

@@ -40,7 +40,7 @@ _HINT = "does `flux uptime` answer here?"
 # Seconds after which a program is ended that is neither called nor listens; well above the pause between two
 # looks at the nodes, and so long that it is started at most twice a minute for single calls.
 IDLE = 20.0
-# News that nobody fetches must not fill the memory.
+# The most events that are kept: events that are not fetched must not fill the memory.
 _KEPT = 10_000
 
 
@@ -178,7 +178,7 @@ class Bridge:
         if not self._listening:
             self._since = time.time()
             self._wanted = {"ranks": list(ranks), "job": job}
-            # Before the call: a program that dies right after its answer is one to be started again.
+            # Set before the call: a program that dies right after its answer has to be started again.
             self._listening = True
             try:
                 if not self.call("watch", since=self._since, **self._wanted).get("heard"):
@@ -256,7 +256,7 @@ class Bridge:
         return life
 
     def _listen(self, life: _Life) -> None:
-        """Take what the program says until it ends."""
+        """Read the program's messages until it ends."""
         assert life.process.stdout is not None
         for line in life.process.stdout:
             try:
@@ -264,7 +264,7 @@ class Bridge:
                 if not isinstance(message, dict):
                     raise ValueError
             except ValueError:
-                break  # whoever answers nonsense is not asked again
+                break  # a program that sends something else than messages is not asked again
             self._take(life, message)
         self._end(life)
         life.greeted.set()
@@ -277,7 +277,7 @@ class Bridge:
                 self._closed.wait(_MINUTE / STARTS)
 
     def _rest(self, life: _Life, idle: float) -> None:
-        """End a program that nobody needs: of a thousand tasks side by side each would keep one."""
+        """End a program that is not needed: each of a thousand tasks side by side would keep one."""
         while not self._closed.wait(idle) and not life.ended:
             with self._lock:
                 needed = self._listening or life.pending or not life.greeted.is_set()
@@ -291,7 +291,7 @@ class Bridge:
 
     def _take(self, life: _Life, message: dict[str, Any]) -> None:
         if message.get("event") == "hello":
-            # Whoever waits for this has not been able to ask yet.
+            # Callers that wait for this program have not been able to ask yet.
             self._used = time.monotonic()
             life.greeted.set()
         elif "event" in message:
@@ -306,7 +306,7 @@ class Bridge:
 
     def _end(self, life: _Life) -> None:
         life.ended = True
-        # With all that it has started. Before the wait, as its number would be free afterwards.
+        # The program is killed with all that it has started, before the wait: its number is free afterwards.
         if life.process.returncode is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(life.process.pid, signal.SIGKILL)

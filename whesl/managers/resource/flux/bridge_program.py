@@ -37,7 +37,7 @@ POKE = 0.05
 POKES_PER_SECOND = 500
 # Pokes of one broker that may be unanswered: one that hangs must not gather more and more of them.
 UNANSWERED = 20
-# Who asks for a broker now gets this many pokes, so many seconds apart.
+# A question about one broker takes this many pokes, so many seconds apart.
 INSIST = 10
 INSIST_EVERY = 0.01
 # Seconds for an answer of a service of the instance.
@@ -53,7 +53,7 @@ class ApiEnd(FarEnd):
 
     def __init__(self, uri: str) -> None:
         super().__init__()
-        # What is waited for inside a callback has a handle of its own, which the reactor does not watch.
+        # Calls that wait inside a callback use a handle of their own, which the reactor does not watch.
         self.h = flux.Flux(uri) if uri else flux.Flux()
         self.waiting = flux.Flux(uri) if uri else flux.Flux()
         self.rank = int(self.attribute("rank") or 0)
@@ -62,7 +62,7 @@ class ApiEnd(FarEnd):
         self.tokens: dict[int, str] = {}
         self.unanswered: dict[int, int] = {}
         self.lost: set[int] = set()
-        self.keep: list[Any] = []  # what must not be collected while the reactor runs
+        self.keep: list[Any] = []  # objects that must not be collected while the reactor runs
 
     # Requests ---------------------------------------------------------------------------------------
 
@@ -115,7 +115,8 @@ class ApiEnd(FarEnd):
                 drained[str(int(rank))] = entry.get("reason") or ""
         return {
             "hosts": hosts_of(status.get("R")),
-            # What was told as lost is not seen online until the resource service has seen it too.
+            # A broker that was reported lost is not online again before the resource service has seen the
+            # loss, too.
             "online": sorted(set(ranks_of(status.get("online"))) - self.lost),
             "offline": sorted({*ranks_of(status.get("offline")), *self.lost}),
             "torpid": ranks_of(status.get("torpid")),
@@ -140,17 +141,16 @@ class ApiEnd(FarEnd):
             if reached or above in (0, self.rank):
                 self.say(id=number, ok={"gone": not reached})
             else:
-                # A dead router makes all below it unreachable, which says nothing of them.
+                # A dead router makes all brokers below it unreachable, which says nothing of themselves.
                 self.insist(above, lambda router: self.say(id=number, ok={"gone": router or None}))
 
         self.insist(rank, judged)
         return LATER
 
     def insist(self, rank: int, done: Any) -> None:
-        """Poke a broker until there is an answer or nobody waits for one any more.
+        """Poke a broker until there is an answer or no caller waits for one any more.
 
-        What Flux gives to a connection whose other end has just died is answered by nobody; the next poke
-        finds out.
+        A message to a connection whose other end has just died gets no answer; the next poke finds out.
         """
         state = {"answered": False, "sent": 0}
 
@@ -177,7 +177,7 @@ class ApiEnd(FarEnd):
         return self.parents.get(rank, 0)
 
     def descend(self, node: Any, parent: int) -> None:
-        """Write down who is below whom."""
+        """Note which broker is below which."""
         self.parents[int(node["rank"])] = parent
         for child in node.get("children") or ():
             self.descend(child, int(node["rank"]))
@@ -195,7 +195,7 @@ class ApiEnd(FarEnd):
 
         self.h.rpc("attr.get", {"name": "rank"}, rank).then(answered)
 
-    # What happens ------------------------------------------------------------------------------------
+    # Events ------------------------------------------------------------------------------------
 
     def op_watch(self, _: int, since: float, ranks: list[int], job: str) -> Any:
         """Tell from now on of nodes, those of ``ranks`` at once, and of exceptions newer than ``since``.
@@ -208,7 +208,7 @@ class ApiEnd(FarEnd):
             begins = {"own job": lambda since: self.follow(self.h, job, since)} if job else {}
         heard = []
         for name, begin in begins.items():
-            # What an older Flux does not have, or does not tell this user, is not heard.
+            # Events that an older Flux does not have, or does not tell this user, are not heard.
             with contextlib.suppress(OSError, ImportError, AttributeError):
                 begin(since)
                 heard.append(name)
@@ -317,7 +317,7 @@ class ApiEnd(FarEnd):
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return None
 
-    # Deeds ------------------------------------------------------------------------------------------
+    # Actions ------------------------------------------------------------------------------------------
 
     def op_raise(
         self,
@@ -420,7 +420,7 @@ class ApiEnd(FarEnd):
                 except OSError as error:
                     if error.errno not in (errno.EPERM, errno.ENOENT):
                         raise
-                    spec = {}  # somebody else's
+                    spec = {}  # another user's job
                 self.tokens[job] = token_in(spec)
 
     def op_jobs(self, _: int, ids: list[str]) -> Any:
@@ -457,7 +457,7 @@ def as_shipped() -> bool:
         import flux.cli.plugins as own  # type: ignore[import-not-found]
         from flux.cli.plugin import CLIPluginRegistry  # type: ignore[import-not-found]
 
-        with contextlib.redirect_stdout(sys.stderr):  # standard output is the wire
+        with contextlib.redirect_stdout(sys.stderr):  # standard output carries the messages
             found = CLIPluginRegistry("run").plugins
         return all(str(Path(plugin.path).parent) in list(own.__path__) for plugin in found)
     except (Exception, SystemExit):

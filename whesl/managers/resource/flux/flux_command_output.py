@@ -1,4 +1,4 @@
-"""What Flux says of nodes and jobs, in the port's words. Pure.
+"""Flux's states of nodes and jobs, as records of the port. Pure.
 
 Sources: flux-resource(1) for states of nodes, RFC 21 for states and exceptions of jobs, flux-jobs(1) for
 fields.

@@ -42,7 +42,7 @@ from whesl.model.states import NodeState
 
 LOG = logging.getLogger(__name__)
 MODES = ("auto", "flux", "slurm")
-# What an exception is called that is raised because the instance itself is gone.
+# The type of the exception that is raised when the instance itself has ended.
 ENDED = "instance"
 # Seconds for cancelling the jobs of an attempt.
 CANCEL_LIMIT = 5.0
@@ -54,7 +54,7 @@ _PATIENCE = {"FLUX_LOCAL_CONNECTOR_RETRY_COUNT": "10"}
 
 
 class Witness(Protocol):
-    """What is asked of the instance's own view: a part of the port's inside face."""
+    """The instance's own view of its nodes: a part of the port's inside face."""
 
     def node_states(self) -> dict[str, NodeState]:
         """As in the port."""
@@ -78,7 +78,7 @@ class Witness(Protocol):
 
 
 class InnerFlux:
-    """The inside face of the port for a job with an instance in it; also tells news.
+    """The inside face of the port for a job with an instance in it; also sends events.
 
     Args:
         outer: the allocation of the resource manager that granted the job.
@@ -152,7 +152,7 @@ class InnerFlux:
         predictions = self._environ.get("WHESL_PLACEMENT", "")
         if not predictions:
             return
-        # A process of its own: what it loads would stay in the isolator.
+        # A process of its own does it: the modules that it loads would stay in the isolator.
         command = [sys.executable, "-m", "whesl", "placement", "load", "--flux", "--act", predictions]
         try:
             done = self._run(command, PLACE_LIMIT)
@@ -188,7 +188,8 @@ class InnerFlux:
             check=False,
         )
 
-    # The outer's ------------------------------------------------------------------------------------
+    # Calls for the outer manager
+    # ------------------------------------------------------------------------------------
 
     def describe(self) -> AllocationInfo:
         """Return what the job was given."""
@@ -221,8 +222,8 @@ class InnerFlux:
     def node_states(self) -> dict[str, NodeState]:
         """Return the view of the resource manager, and DOWN for a node that Flux has lost.
 
-        On a node without its broker no step of the task can start any more. The outer's silence is an error
-        as ever; Flux's is not, since the outer knows as much without it.
+        On a node without its broker no step of the task can start any more. Silence of the outer manager is
+        an error; Flux's is not, since the outer manager knows as much without it.
         """
         states = self._outer.node_states()
         witness = self._witness
@@ -251,7 +252,7 @@ class InnerFlux:
         found |= {DIRECTORY: str(self._instance.directory), INSTANCE: uri, "FLUX_URI": uri}
         return found if self._instance.ready else {**found, **_PATIENCE}
 
-    # News -------------------------------------------------------------------------------------------
+    # Events -------------------------------------------------------------------------------------------
 
     def watch(self) -> int:
         """Return a descriptor that is readable when there is news; see the port."""

@@ -75,7 +75,7 @@ exit "$code"
 _OPTIONS = (
     # All brokers below rank 0: a lost one takes no others with it.
     "-Stbon.topo=kary:0",
-    # A broker that died is noticed when something is sent to it; that happens at least this often.
+    # A broker's death is noticed when something is sent to it, which happens at least so often.
     "--conf=heartbeat.period=0.5s",
     "-Sbroker.shutdown-timeout=2s",
     "-Slog-stderr-level=3",
@@ -83,7 +83,7 @@ _OPTIONS = (
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What an isolator leaves for the next one: the process that stands for the step."""
+    """Written for a later isolator: the process that stands for the step."""
 
     claim: str
     pid: int
@@ -123,7 +123,7 @@ class Instance:
 
     @property
     def failed(self) -> bool:
-        """Whether there is none, or none any more. Raises OSError when that could not be seen."""
+        """Whether the instance could not start, or has ended. Raises OSError when that could not be seen."""
         return file_retry.exists(self.directory / "failed")
 
     def begin(self) -> None:
@@ -217,7 +217,7 @@ class Instance:
 
     def give_up(self, reason: str) -> None:
         """Let launchers use the resource manager's own steps from now on, and end what is left."""
-        # Launchers wait for this.
+        # Launchers wait for this file.
         with contextlib.suppress(OSError):
             file_retry.write(self.directory / "failed", f"{reason}\n".encode())
         # The initial program outlives a broker that was killed, and Slurm would wait for what it holds open.
@@ -225,7 +225,7 @@ class Instance:
         self._kill()
 
     def end(self) -> None:
-        """End it in good order where it can be, and surely; bounded."""
+        """End the instance in order where possible, else by force; bounded."""
         if not self.failed and self._tell():
             leader = self._number("broker")
             deadline = time.monotonic() + END_LIMIT
@@ -289,7 +289,7 @@ class Instance:
         return int(text) if text.isascii() and text.isdigit() else 0
 
     def _last_words(self) -> str:
-        """Return the last line of its log, which comes through the step's launcher a moment later."""
+        """Return the last line of the instance's log, which the step's launcher writes a moment later."""
         deadline = time.monotonic() + LAST_WORDS
         while not (lines := self._read("log").splitlines()) and time.monotonic() < deadline:
             time.sleep(_LOOK_EVERY)

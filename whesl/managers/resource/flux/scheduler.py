@@ -25,7 +25,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, W
 
 # How far back jobs that have ended are searched for a token.
 LOOKBACK_DAYS = 30
-# Up to here every node talks to the job's first node alone, so that no lost node takes others with it
+# Up to so many nodes, each talks to the job's first node alone, so that no lost node takes others with it
 # (flux-broker-attributes(7), tbon.topo; kary:32 by default). Above, that would be too much for it.
 FLAT = 256
 # Time after which the loss of a node without power is noticed in the job (tcp(7), TCP_USER_TIMEOUT; 20 s by
@@ -117,7 +117,7 @@ class FluxScheduler:
         """
         since = time.time() - LOOKBACK_DAYS * 86400
         found = list(self.jobs(self._bridge.call("find", token=token, since=since)).values())
-        # The newest, should another client ever have submitted twice; one that has not ended before others.
+        # The newest job, in case another client has submitted twice; jobs that have not ended come first.
         return max(found, key=lambda record: (not record.state.ended, record.submitted), default=None)
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
@@ -137,7 +137,7 @@ class FluxScheduler:
                 raise
             record = self.jobs([job_id]).get(job_id)
             if record is not None and not record.state.ended:
-                raise  # otherwise unknown, or ended: nothing is left to be done
+                raise  # the job is unknown or has ended: there is nothing to do
 
     def requeue(self, job_id: str) -> None:
         """Refuse: Flux never runs the same job again. Raises RefusedError."""

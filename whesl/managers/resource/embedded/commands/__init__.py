@@ -1,7 +1,7 @@
 """Commands of Slurm's names and forms, for the local resource manager.
 
-What they accept and print was taken from Slurm 22.05 as it ran. Each is imported only when it is called:
-a workflow manager calls them thousands of times.
+What they accept and print is what a running Slurm 22.05 accepts and prints. Each is imported only when it is
+called: a workflow manager calls them thousands of times.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{name}: error: {error.message}\n")
         return 1
     except BrokenPipeError:
-        # The reader (head, grep -q) has gone; keep the interpreter from complaining at its exit.
+        # The reader (head, grep -q) has ended; the interpreter is not to complain at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     assert isinstance(result, int)

@@ -147,7 +147,7 @@ def elapsed(job: Job, now: float) -> float:
 
 
 def end_time(job: Job) -> float:
-    """Return when a job ended, or will be ended by its limit; 0 when nobody knows."""
+    """Return when a job ended, or will be ended by its limit; 0 when that is not known."""
     if job.state.ended or job.state is JobState.COMPLETING:
         return job.ended
     return job.started + job.time_limit if job.started and job.time_limit is not None else 0.0

@@ -71,7 +71,7 @@ class Sinks:
             while view:
                 view = view[os.write(target, view) :]
         except OSError:
-            # A reader that has gone, or a full disk: the tasks are not to die of it. Slurm drops it, too.
+            # Tasks must not die of a reader that has ended or of a full disk. Slurm drops such output, too.
             self._targets[max(task, 0), stream] = -1
 
     def _labelled(self, task: int, stream: int, data: bytes) -> bytes:

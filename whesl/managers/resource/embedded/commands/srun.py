@@ -95,7 +95,8 @@ def _outside(cluster: Cluster, given: list[tuple[str, str]], command: list[str])
         raise RefusedError(f"Unable to allocate resources: {error.message}") from None
     job, owner = _await_nodes(cluster, answer.job)
     code = 1
-    # Kept until the end is told: the server cancels the job when its owner's connection ends first.
+    # The connection is kept until the end is reported: the server cancels a job whose owner's connection ends
+    # first.
     keep: list[object] = [owner]
     try:
         code = _step(cluster, job, last, dict(given), command, keep)
@@ -113,7 +114,7 @@ def _await_nodes(cluster: Cluster, number: int) -> tuple[Job, Channel]:
             owner.flush()
             while True:
                 if not waited:
-                    # Said only when it is not at once: as the real one does.
+                    # Printed only when the job has to wait, as the real srun does.
                     ready, _, _ = select.select([owner], [], [], 0.2)
                     if not ready:
                         waited = True

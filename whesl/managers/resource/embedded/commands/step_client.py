@@ -144,13 +144,14 @@ class StepClient:
         try:
             channel = self._cluster.sockets.connect(remote.name)
         except (OSError, ChannelClosedError):
-            # A dead node. It is the server's business to say so.
+            # The node is dead. The server will report it.
             return
         remote.channel = channel
         self._selector.register(channel, selectors.EVENT_READ, self._reader(remote, channel))
         channel.send(self._launch(self._step, remote.tasks))
 
-    # What nodes say ---------------------------------------------------------------------------------------
+    # Messages of nodes
+    # ---------------------------------------------------------------------------------------
 
     def _reader(self, remote: Remote, channel: Channel) -> Callable[[], None]:
         def readable() -> None:
@@ -195,7 +196,7 @@ class StepClient:
             exits.setdefault(f"Exited with exit code {message.code}", []).append(message.task)
 
     def _silent(self, remote: Remote) -> None:
-        """The connection broke before the tasks' end was told: the node died, or will be said to have."""
+        """The connection broke before the tasks' end was reported: the node died, or the server will tell."""
         self._close(remote)
         self._judge(remote)
 
@@ -211,7 +212,7 @@ class StepClient:
             remote.channel = None
         self._resume_input()
 
-    # What the server says ---------------------------------------------------------------------------------
+    # Messages of the server ---------------------------------------------------------------------------------
 
     def _from_server(self) -> None:
         assert self._server is not None
@@ -226,20 +227,20 @@ class StepClient:
                 for remote in list(self._remotes.values()):
                     self._judge(remote)
             elif isinstance(message, protocol.Failed):
-                # The server does not know the step: what is silent will stay so.
+                # The server does not know the step: nodes that are silent will stay silent.
                 for remote in self._remotes.values():
                     if not remote.over and remote.channel is None:
                         self._lost(remote)
 
     def _judge(self, remote: Remote) -> None:
-        """Compare what the server knows with a node that has not said its last."""
+        """Compare the server's state with that of a node whose tasks' end was not reported here."""
         step = self._step
         if remote.over or step is None:
             return
         if remote.name in step.lost:
             self._lost(remote)
         elif remote.name not in step.open_nodes and remote.channel is None:
-            # It reported its end to the server, but the rest did not reach us.
+            # The node reported its end to the server, but the rest did not reach this process.
             self._code = max(self._code, step.code)
             self._over(remote)
 

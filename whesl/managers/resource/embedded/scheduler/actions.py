@@ -1,4 +1,4 @@
-"""What the core tells its shell to do. Every action may be repeated without harm."""
+"""The core's actions, which its shell carries out. Each may be repeated without harm."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class StepRefused(NamedTuple):
 
 
 class StepChanged(NamedTuple):
-    """A step lost a node, was cancelled or ended: whoever waits for it has to know."""
+    """A step lost a node, was cancelled or ended: those who wait for it are told."""
 
     step: Step
 
 
 class JobChanged(NamedTuple):
-    """A job's state changed: whoever waits for it has to know."""
+    """A job's state changed: those who wait for it are told."""
 
     job: int
 

@@ -115,7 +115,7 @@ def schedule(
                 hopeless.add(shape)
                 decision.reasons[job.id] = "Priority"
             elif fit(job, machine.total) is None:
-                # Nodes that it needs are down or drained: it must not hold up those behind it.
+                # The job needs nodes that are down or drained: it must not hold up the jobs behind it.
                 decision.reasons[job.id] = "ReqNodeNotAvail"
             else:
                 hopeless.add(shape)
@@ -169,7 +169,7 @@ def _reserve(
                 then[share.node] = min(then[share.node] + share.cpus, machine.total[share.node])
         if fit(job, then) is not None:
             return _Reservation(job, time, then)
-    # Nothing says when it can start; it is not delayed by anything that ends.
+    # Its start cannot be foreseen, since no running job's end would make it possible.
     return _Reservation(job, math.inf, dict(machine.total))
 
 

@@ -17,7 +17,7 @@ _ACTIVE = (JobState.RUNNING, JobState.COMPLETING)
 
 
 class Changes(NamedTuple):
-    """What is new since the last time: actions, and the records to write down before they are done."""
+    """New since the last call: actions, and the records that are written before these are carried out."""
 
     actions: list[Action]
     jobs: list[Job]
@@ -63,7 +63,8 @@ class Ledger:
                 self._arrays.setdefault(job.array_job, []).append(job.id)
         self._pending = [job.id for job in self.jobs.values() if job.state is JobState.PENDING]
         self._active = {job.id for job in self.jobs.values() if job.state in _ACTIVE}
-        self._unseen = set(self._pending)  # put into the queue, or changed in it, since it was last looked at
+        # jobs that were put into the queue, or changed, since the last pass over it
+        self._unseen = set(self._pending)
         self._dependent = {job_id for job_id in self._pending if self.jobs[job_id].spec.dependencies}
         self._look = True
         self._wake = now

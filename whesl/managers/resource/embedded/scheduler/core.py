@@ -1,9 +1,9 @@
 """The local resource manager's state machine: events in, actions out, no clock, no process, no file.
 
-Each method is one event and takes the time at which it happened. What has to be done is collected in
-``actions``, what has to be written down in ``changed``; the shell takes both after each round of events
-(``take``), writes first and acts then. Any action may be lost with the shell: nodes that register
-again say what they know, and ``node_registered`` repeats what they lack.
+Each method is one event and takes the time at which it happened. ``actions`` collects what the shell has to
+carry out, ``changed`` the records that it has to write; the shell takes both after each round of events
+(``take``), and writes before it acts. Any action may be lost with the shell: nodes that register again tell
+what they run, and ``node_registered`` repeats the actions that they lack.
 
 States, reasons and traps follow Slurm 22.05: a ``no_kill`` job outlives the loss of any node but loses
 its script for ever when the lost node is its batch host, and then stays RUNNING until its limit.
@@ -41,7 +41,7 @@ class Core(Lifecycle):
 
     rank: Ranking | None = None
 
-    # Submission and what users change -----------------------------------------------------------------
+    # Submission and users' changes -----------------------------------------------------------------
 
     def check(self, spec: JobSpec) -> tuple[Partition, float | None]:
         """Return the partition of a job and its time limit in seconds; None for none.
@@ -180,7 +180,8 @@ class Core(Lifecycle):
         if time_limit is not None:
             job = replace(job, time_limit=None if math.isinf(time_limit) else time_limit, warned=False)
         if begin is not None:
-            # Also while a requeued job still completes: it counts when it is pending again.
+            # This is allowed while a requeued job still completes: it takes effect when the job is pending
+            # again.
             if job.state is not JobState.PENDING and not job.again:
                 raise RefusedError("Job is no longer pending execution")
             job = replace(job, begin=begin)
@@ -221,7 +222,7 @@ class Core(Lifecycle):
         self._pending.clear()
         self._active.clear()
 
-    # What nodes report ----------------------------------------------------------------------------------
+    # Nodes' reports ----------------------------------------------------------------------------------
 
     def node_registered(
         self, name: str, boot: str, incarnations: Iterable[tuple[int, int]], now: float
@@ -309,7 +310,7 @@ class Core(Lifecycle):
     # Steps ------------------------------------------------------------------------------------------------
 
     def request_step(self, request: int, wish: StepWish, now: float) -> None:
-        """Somebody wants a step; the answer (or the delay) is an action that names ``request``."""
+        """Ask for a step; the answer (or the delay) is an action that names ``request``."""
         job = self.jobs.get(wish.job)
         if job is not None and job.state is JobState.PENDING:
             raise RefusedError("Job is pending execution")
@@ -320,13 +321,13 @@ class Core(Lifecycle):
         self.actions += self.steps.request(request, wish, job, now)
 
     def forget_request(self, request: int) -> None:
-        """Whoever asked for a step has gone."""
+        """Drop a step's request whose srun has ended."""
         self.steps.forget(request)
 
     # Time -------------------------------------------------------------------------------------------------
 
     def advance(self, now: float) -> float:
-        """Do what time has made due and start what can start; return when to be called at the latest."""
+        """Do what is due and start jobs that can start; return when to be called at the latest."""
         for name, node in self.nodes.items():
             if node.up and now - self.heard[name] > self.settings.node_timeout:
                 self._node_lost(name, "Not responding", "root", now)
@@ -423,7 +424,7 @@ class Core(Lifecycle):
                 yield job
             elif reason != job.reason:
                 self._put(replace(job, reason=reason))
-            # Not the one at which the reader stops.
+            # The job at which the reader stops was not looked at.
             looked.add(job_id)
 
     def _look_at_others(self, now: float, looked: set[int], hopeless: list[Job]) -> None:

@@ -1,4 +1,4 @@
-"""What the local resource manager knows: settings, jobs, steps, nodes. Frozen and JSON-ready."""
+"""The local resource manager's records: settings, jobs, steps, nodes. Frozen and JSON-ready."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from whesl.model.states import JobState
 
-# Checked when a message is read, so that nobody can make a server or a node stumble over a number.
+# Bounds that are checked when a message is read, so that no number can make a server or a node fail.
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 SignalNumber = Annotated[int, msgspec.Meta(ge=1, le=64)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.001, le=1e10)]
@@ -161,7 +161,7 @@ class Job(Record, frozen=True, kw_only=True):
 
     @property
     def held_shares(self) -> tuple[Share, ...]:
-        """What the job keeps from others now: while it completes, only nodes that are not clear."""
+        """What other jobs cannot use now: while the job completes, only the nodes that are not clear."""
         if self.state is JobState.COMPLETING:
             return tuple(share for share in self.shares if share.node in self.open_nodes)
         return self.shares

@@ -1,4 +1,4 @@
-"""From start to end: what jobs and their nodes are told when a job starts, ends, shrinks or loses a node.
+"""The life of jobs: actions on their nodes when a job starts, ends, shrinks or loses a node.
 
 A job that ends is COMPLETING until each of its nodes has said that nothing of it runs there any more (or is
 lost itself); then it has ended, or waits in the queue again.

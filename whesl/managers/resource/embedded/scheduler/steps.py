@@ -1,4 +1,4 @@
-"""The steps of all jobs: which nodes and CPUs each holds inside its job, and who waits for them.
+"""The steps of all jobs: the nodes and CPUs that each holds inside its job, and the requests that wait.
 
 As in Slurm since 20.11, a step holds the CPUs of its tasks inside the job until all its nodes reported
 their end; only ``--overlap`` steps stand beside others. So a step on a lost node keeps what it has
@@ -54,7 +54,7 @@ class StepTable:
         return [step for steps in self._steps.values() for step in steps.values() if not step.ended]
 
     def waiting(self, job: int) -> bool:
-        """Whether somebody waits for a step in a job."""
+        """Whether a request for a step waits in a job."""
         return bool(self._waiting.get(job))
 
     def request(self, request: int, wish: StepWish, job: Job, now: float) -> list[Action]:
