@@ -100,6 +100,7 @@ def _be(words: list[str], environment: dict[str, str], loaded: Path) -> NoReturn
         _take_streams()
         os.environ.clear()
         os.environ.update(environment)
+        sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
         sys.argv = [str(Path(sys.executable).with_name("whesl")), *words]
         before = set(sys.modules)
         try:

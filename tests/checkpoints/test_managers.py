@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests import commands
 from tests.checkpoints import asking
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
 from tests.conftest import need_flux
@@ -125,7 +126,9 @@ class Task:
         for agent in agents:
             agent.suspend()
         environment = {**os.environ, "WHESL_HOME": str(self.home)}
-        subprocess.run([*WHESL, "ckpt", "predict", node, "--lead", "300"], env=environment, check=True)
+        commands.whesl(
+            "ckpt", "predict", node, "--lead", "300", env=environment, check=True, capture_output=False
+        )
 
         def begun() -> bool:
             return bool((self.status().get("checkpoint") or {}).get("phase") == "agreeing")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import commands
 from tests.checkpoints import asking
 from tests.waiting import until, written
 from whesl.checkpoints import manifest
@@ -71,11 +72,8 @@ def test_the_result_of_an_mpi_program_is_the_same_after_its_node_died(
     first = bed.submit(script, f"-N{NODES}", f"-n{RANKS}", "--no-requeue", "-o", str(place / "first"))
 
     def say(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "whesl", "ckpt", arguments[0], "--name", "job", *arguments[1:]]
         environment = {**bed.environment, "WHESL_HOME": str(place / "home")}
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        return commands.whesl("ckpt", arguments[0], "--name", "job", *arguments[1:], env=environment)
 
     def nodes() -> dict[str, dict[str, object]]:
         found: dict[str, dict[str, object]] = asking.status(place / "home", "job").get("nodes", {})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import commands
 from tests.checkpoints import asking
 from tests.checkpoints.test_mpi import CLIENT, ENDED, FOREVER, MPI, MPICC
 from tests.waiting import until, written
@@ -54,8 +55,7 @@ def test_a_file_that_all_ranks_write_together(slurm_bed: Callable[..., SlurmBed]
 
     until(lambda: [node["ranks"] for node in nodes().values()] == [2, 2], "all ranks", 90)
     environment = {**os.environ, "WHESL_HOME": str(place / "home"), "PYTHONPATH": str(ROOT)}
-    predict = [sys.executable, "-m", "whesl", "ckpt", "predict", "n02", "--name", "job", "--lead", "60"]
-    subprocess.run(predict, env=environment, check=True, capture_output=True)
+    commands.whesl("ckpt", "predict", "n02", "--name", "job", "--lead", "60", env=environment, check=True)
     until(lambda: [each.epoch for each in manifest.whole(place / "kept")] == [1], "a checkpoint", 60)
     (found,) = manifest.whole(place / "kept")
     assert {part.name for part in found.parts} == {"all-ranks.part"} and found.bytes == RANKS * 16

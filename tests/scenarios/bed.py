@@ -19,11 +19,11 @@ from typing import Any
 
 import psutil
 
+from tests import commands
 from tests.processes import below
 from tests.waiting import looks
 
 BIN = Path(sys.executable).parent
-WHESL = str(BIN / "whesl")
 
 
 @dataclass
@@ -68,25 +68,34 @@ class Bed:
 
     def whesl(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
         """Run the product's command line."""
-        return self.call(WHESL, *arguments, timeout=timeout)
+        return commands.whesl(*arguments, env=self.environment, timeout=timeout)
 
     def begin(
         self, study: Path, rules: Path, *options: str, more: tuple[str, ...] = ()
     ) -> subprocess.Popen[str]:
         """Start ``whesl run``; its root is the study's name beside it. ``more``: further batch scripts."""
         self.adapt(study, *(Path(script.split(":")[0]) for script in more))
-        process = subprocess.Popen(
-            [
-                WHESL, "run", str(study), *more, "-e", str(rules), "--rjms", self.rjms,
-                "--out", str(self.root(study)), "-y", "--poll", "1",
-                *(("--inner", self.inner) if self.inner else ()), *options,
-            ],
+        process = commands.begin(
+            "run",
+            str(study),
+            *more,
+            "-e",
+            str(rules),
+            "--rjms",
+            self.rjms,
+            "--out",
+            str(self.root(study)),
+            "-y",
+            "--poll",
+            "1",
+            *(("--inner", self.inner) if self.inner else ()),
+            *options,
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self.started.append(process)
         return process
 
@@ -252,25 +261,18 @@ def local_bed(directory: Path, nodes: int = 8, *options: str) -> Iterator[Bed]:
     cluster = directory / "cluster"
     environment["WHESL_LOCAL"] = str(cluster)
     environment["PATH"] = f"{cluster / 'bin'}:{environment['PATH']}"
-    start = subprocess.run(
-        [WHESL, "local", "start", "--nodes", str(nodes), "--cpus", "2", *options],
-        env=environment, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    start = commands.whesl("local", "start", "--nodes", str(nodes), "--cpus", "2", *options, env=environment)
     assert start.returncode == 0, start.stderr
     bed = Bed("local", directory, environment, lambda node: _crash_local(environment, node))
     try:
         yield bed
     finally:
         bed.close()
-        subprocess.run(
-            [WHESL, "local", "stop"], env=environment, capture_output=True, check=False, timeout=60
-        )
+        commands.whesl("local", "stop", env=environment)
 
 
 def _crash_local(environment: dict[str, str], node: str) -> None:
-    subprocess.run(
-        [WHESL, "local", "kill-node", node], env=environment, capture_output=True, check=True, timeout=60
-    )
+    commands.whesl("local", "kill-node", node, env=environment, check=True)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import commands
 from tests.processes import words
 from tests.runtime.coordinator.daemons import Isolator, until, whesl
 from whesl.managers.resource import cluster_environment, manager_table
@@ -49,10 +50,7 @@ class Both:
         assert self.whesl("coordinator", "status").returncode == 0
 
     def whesl(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "whesl", *words]
-        return subprocess.run(
-            command, env=self.environment, cwd=self.place, capture_output=True, text=True, timeout=100
-        )
+        return commands.whesl(*words, env=self.environment, cwd=self.place, timeout=100)
 
     def submit(self, name: str, program: str) -> str:
         """Submit a job that runs the task ``exec/app``; its status follows in the file ``name``."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests import commands
 from tests.runtime.isolator.bench import records
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.testing.slurmbed import SlurmBed
@@ -93,10 +94,7 @@ class SlurmJob:
     def whesl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the product's command line beside the cluster's commands."""
         environment = {**os.environ, **self.bed.environment, "WHESL_HOME": str(self.home)}
-        command = [sys.executable, "-m", "whesl", *arguments]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        return commands.whesl(*arguments, env=environment)
 
     def text(self) -> str:
         """Return the job's output."""

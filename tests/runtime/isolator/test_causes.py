@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.runtime.isolator.bench import Bench, bench
 from whesl.model.printable import visible
 from whesl.runtime.diagnose.attempt_process import pieces
@@ -121,10 +121,7 @@ def test_a_site_has_the_shipped_policy_observe_first(bench: Bench) -> None:
 
 def test_why_and_report_know_a_task_by_its_name(bench: Bench) -> None:
     def whesl(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "whesl", *words]
-        return subprocess.run(
-            command, env=bench.environment, cwd=bench.place, capture_output=True, text=True, check=False
-        )
+        return commands.whesl(*words, env=bench.environment, cwd=bench.place)
 
     script = bench.script(f'echo "{BUSY_GPU}" >&2\nexit 1\n')
     assert whesl("exec", "--no-coordinator", "--name", "app", "--", *script).returncode == 1

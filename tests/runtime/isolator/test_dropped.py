@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import commands
 from whesl.runtime.wire.client import CONTACT_LIMIT
 from whesl.testing.slurmbed import SlurmBed
 
@@ -65,14 +66,8 @@ class Dropped:
         self.prints("waits")
 
     def whesl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "whesl", *arguments],
-            env={**self.bed.environment, "WHESL_HOME": str(self.home)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
+        return commands.whesl(
+            *arguments, env={**self.bed.environment, "WHESL_HOME": str(self.home)}, stdin=subprocess.DEVNULL
         )
 
     def text(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests import shedding, waiting
+from tests import commands, shedding, waiting
 from tests.alike import alike
 from tests.processes import mentioning
 from tests.runtime.isolator.bench import stop_for
@@ -176,14 +176,7 @@ class Cluster:
         self.out = place / "out"
 
     def whesl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "whesl", *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=PATIENCE,
-        )
+        return commands.whesl(*arguments, env=self.environment, check=True, timeout=PATIENCE)
 
     def submit(self, script: str, *options: str, nodes: int = 3, text: str = RULES) -> None:
         rules = self.place / "rules.esl"

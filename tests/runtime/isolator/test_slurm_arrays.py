@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.processes import mentioning, originals, send, variable
 from tests.waiting import HOLD_LIFTED
 from whesl.testing.slurmbed import SlurmBed
@@ -39,8 +39,7 @@ def test_an_element_that_is_lost_before_it_registers_runs_again_once(
     environment = {**os.environ, **bed.environment, "WHESL_HOME": str(home)}
 
     def whesl(*words: str) -> str:
-        command = [sys.executable, "-m", "whesl", *words]
-        told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        told = commands.whesl(*words, env=environment)
         assert told.returncode == 0, told.stderr
         return told.stdout
 

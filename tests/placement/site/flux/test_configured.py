@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import commands
 from tests.conftest import need_flux
 from tests.placement.site.flux.tables import publish
 from whesl.model.errors import RefusedError, WheslError
@@ -19,9 +19,8 @@ pytestmark = pytest.mark.flux
 
 
 def whesl(*words: str) -> str:
-    command = [sys.executable, "-m", "whesl", "placement", *words]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("FLUX_")}
-    done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=60)
+    done = commands.whesl("placement", *words, env=clean)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

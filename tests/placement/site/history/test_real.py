@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import commands
 from tests.conftest import need_flux, need_slurm
 from tests.waiting import until
 from whesl.placement.site.history import model
@@ -22,13 +21,8 @@ from whesl.testing.slurmbed import SlurmBed
 
 def learn(environment: Mapping[str, str], *words: object) -> tuple[dict[str, Any], str]:
     """Run the command in an environment and return what it prints as JSON, and what it says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "whesl", "placement", "learn", *map(str, words), "--json"],
-        env=dict(environment),
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
+    done = commands.whesl(
+        "placement", "learn", *map(str, words), "--json", env=dict(environment), timeout=100
     )
     assert done.returncode == 0, done.stderr
     about: dict[str, Any] = json.loads(done.stdout)
@@ -52,14 +46,7 @@ def test_slurms_accounting(slurm_bed: Callable[..., SlurmBed], tmp_path: Path) -
         60,
     )
     until(lambda: "NODE_FAIL" in bed.run("sacct", "-aDXnP", "-o", "State").stdout, "job's record", 60)
-    why = subprocess.run(
-        [sys.executable, "-m", "whesl", "why", str(job), "--json"],
-        env=bed.environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    why = commands.whesl("why", str(job), "--json", env=bed.environment, timeout=100)
     assert why.returncode == 1, why.stderr
     assert json.loads(why.stdout)["cause"]["class"] == "node-lost"
     out = tmp_path / "site.npz"
@@ -101,14 +88,7 @@ def test_a_cluster_without_accounting_or_without_the_command_is_told(tmp_path: P
         (("--slurm",), "Slurm accounting storage is disabled"),
         (("--flux",), "flux is not on PATH"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "whesl", "placement", "learn", *words],
-            env={"PATH": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = commands.whesl("placement", "learn", *words, env={"PATH": str(tmp_path)})
         assert done.returncode != 0
         assert told in done.stderr
         assert "Traceback" not in done.stderr
