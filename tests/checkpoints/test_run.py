@@ -200,9 +200,25 @@ def agents(job: str, living: int) -> list[str]:
     return job_launch.agents_command(os.environ, job, nodes[:living], nodes)
 
 
+JOB_VARIABLES = ("SLURM_JOB_ID", "FLUX_URI", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID", "PBS_JOBID", "WHESL_TASK")
+
+
+def test_names_in_a_job_of_pbs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Agents were started on the first node alone, for a job called "default"."""
+    for name in JOB_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "nodes").write_text("n1\nn1\nn2\nn3\n")
+    monkeypatch.setenv("PBS_JOBID", "17[2].server-1.site")
+    monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "nodes"))
+    assert rendezvous.name_of_job(None) == "17_2__server-1_site"
+    program = Path(agents("17", 2)[2])
+    assert program.name == "tm_program.py" and program.exists()
+    assert agents("17", 2)[3:5] == ["0=n1 2=n2", sys.executable]
+
+
 def test_names_in_flux_inside_a_job_of_slurm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Flux hands the script's environment on: Slurm's variables there tell of another node and job."""
-    for name in ("SLURM_JOB_ID", "FLUX_URI", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID", "WHESL_TASK"):
+    for name in JOB_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SLURM_JOB_ID", "17")
     monkeypatch.setenv("SLURMD_NODENAME", "batch-host")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from whesl.checkpoints import acknowledged, directory_lock, rendezvous
 from whesl.checkpoints.rank_page import alive
 from whesl.managers import resource
+from whesl.managers.resource import beside_program
 from whesl.managers.resource.port import Closing
 from whesl.model.errors import TransientError, UsageError, WheslError
 from whesl.model.states import NodeState
@@ -74,19 +75,7 @@ def agents_command(
         allocated: all of the allocation; in Flux in the order of its ranks.
     """
     agent = [sys.executable, "-m", "whesl", "ckpt", "agent", "--name", name]
-    if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):  # an instance, perhaps in a job of Slurm
-        ranks = [str(rank) for rank, node in enumerate(allocated) if node in nodes]
-        return [
-            "flux",
-            "exec",
-            f"--rank={'all' if len(nodes) == len(allocated) else ','.join(ranks)}",
-            *agent,
-        ]
-    if environ.get("SLURM_JOB_ID") and not environ.get("FLUX_URI"):
-        # Beside the program's own steps; the others stay where one of their nodes is lost.
-        step = ["srun", "--overlap", "--no-kill", f"--nodes={len(nodes)}", f"--ntasks={len(nodes)}"]
-        return [*step, "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}", *agent]
-    return agent
+    return beside_program.on_nodes(environ, agent, nodes, allocated)
 
 
 def living(allocation: Allocation) -> tuple[str, ...]:

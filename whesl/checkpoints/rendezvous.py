@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import zlib
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from whesl.managers.resource import beside_program
 from whesl.model import home as places
 from whesl.model.errors import UsageError
 from whesl.runtime.wire import keys
@@ -48,9 +48,8 @@ def name_of_job(given: str | None) -> str:
         UsageError: it is no name of a directory.
     """
     environ = os.environ
-    # A script of Flux has the id of its own job as that of the enclosing one, also inside a job of Slurm.
-    ids = (environ.get(each) for each in ("FLUX_ENCLOSING_ID", "SLURM_JOB_ID", "FLUX_JOB_ID"))
-    name = given or next(filter(None, ids), "default").replace("\N{LATIN SMALL LETTER F WITH HOOK}", "f")
+    # PBS has its server's name in a job's id.
+    name = given or re.sub(r"[^\w@+-]", "_", beside_program.job_id(environ)) or "default"
     if not given and (task := environ.get("WHESL_TASK")):
         # Several tasks may run in one job at the same time.
         plain = re.sub(r"[^A-Za-z0-9_@+-]", "_", task)
@@ -65,9 +64,7 @@ def name_of_job(given: str | None) -> str:
 
 def name_of_node() -> str:
     """Return this node's name, as the resource manager has it; clients in C do the same."""
-    # Flux hands the script's environment, Slurm's variables included, to processes on other nodes.
-    slurm = "" if os.environ.get("FLUX_URI") else os.environ.get("SLURMD_NODENAME")
-    return slurm or socket.gethostname()
+    return beside_program.node_name(os.environ)
 
 
 def folder(name: str) -> Path:

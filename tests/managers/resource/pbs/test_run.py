@@ -52,6 +52,29 @@ echo "$PBS_ARRAY_INDEX ${WHESL_TASK##*/} $WHESL_RESTART_COUNT" >> element.$PBS_A
 [ $PBS_ARRAY_INDEX$WHESL_RESTART_COUNT != 10 ] || { echo a glitch; sleep 600; }
 """
 
+HANG_AND_DISK = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE RESOURCE JOB[REPLACE]
+DECLARE RESOURCE FILESYSTEM[REPLACE]
+DECLARE EXCEPTION HANG JOB_LEVEL JOB [hang] LIMIT 2
+EXCEPTION DETECTION HANG LOG "cycle = " output TIMEOUT 4 WARMUP 1
+EXCEPTION RECOVERY STEP HANG JOB JOB.REPLACE
+DECLARE EXCEPTION FULL JOB_LEVEL JOB [disk] LIMIT 1
+EXCEPTION DETECTION FULL LOG "No space left on device" output
+EXCEPTION RECOVERY STEP FULL JOB FILESYSTEM.REPLACE {{"filesystem": "{large}", "defaultpath": "{small}"}}
+"""
+HANG = """\
+#!/bin/sh
+echo "cycle = 1"
+[ $WHESL_RESTART_COUNT != 0 ] || sleep 600
+echo "cycle = 2"
+"""
+DISK = """\
+#!/bin/sh
+head -c 3000000 /dev/zero > {small}/data && echo done > {small}/done
+"""
+
 pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs"), pytest.mark.slow]
 
 
@@ -144,3 +167,19 @@ def test_a_run_that_is_ended_cancels_its_jobs(login: Login) -> None:
     assert login.end(run)["status"] == 1
     assert len(jobs) == 2
     assert {login.bed.job(job)["job_state"] for job in jobs} == {"F"}
+
+
+def test_a_hang_and_a_full_disk(login: Login, small: Path) -> None:
+    """Both recover within the job that they began in."""
+    large = login.place / "large"
+    large.mkdir()
+    (login.place / "hang.sh").write_text(HANG)
+    (login.place / "disk.sh").write_text(DISK.format(small=small))
+    rules = HANG_AND_DISK.format(large=large, small=small)
+    found = login.end(login.begin("hang.sh", "disk.sh", rules=rules))
+    assert found["status"] == 0, found
+    raised = {row["exception"]: row["outcome"] for row in found["exceptions"]}
+    assert raised == {"HANG": "recovered", "FULL": "recovered"}
+    assert (large / "done").read_text() == "done\n"
+    assert (large / "data").stat().st_size == 3_000_000
+    assert [len(task["jobs"]) for task in found["tasks"]] == [1, 1]

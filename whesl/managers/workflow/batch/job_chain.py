@@ -32,7 +32,7 @@ class Chain:
     def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
         self._plan = plan
         self._scheduler = scheduler
-        self._command = COMMANDS[manager_table.manager(plan.environment.get("WHESL_RJMS", "slurm")).command]
+        self._command = COMMANDS[manager_table.manager(plan.environment["WHESL_RJMS"]).command]
         self._tasks: dict[str, Task] = {}  # by job id
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}
@@ -50,7 +50,7 @@ class Chain:
 
         Raises RefusedError when one is refused; those before it are cancelled.
         """
-        chain = cls(plan, resource.scheduler(plan.environment.get("WHESL_RJMS", "slurm")))
+        chain = cls(plan, resource.scheduler(plan.environment["WHESL_RJMS"]))
         chain._submit_some()
         return chain
 
