@@ -53,6 +53,10 @@ def test_the_host_before_a_message_of_psm_is_no_part_of_a_longer_name() -> None:
     )
 
 
+def test_a_program_is_no_host() -> None:
+    assert clean("s3d.x: mesh.cc:6264: bool f(): Assertion `0' failed.").node is None
+
+
 def test_colours() -> None:
     assert (
         uncoloured("\x1b[1;35mtorch.OutOfMemoryError\x1b[0m: \x1b[35mCUDA\x1b[0m")

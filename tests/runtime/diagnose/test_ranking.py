@@ -160,6 +160,12 @@ def test_a_dump_of_memory_after_an_error_is_no_work() -> None:
             None,
         ),
         ("[mpiexec@i026.x] HYDT_y (tools/pbs_wait.c:67): tm_poll failed with TM error 17002", None, "i026.x"),
+        (
+            "s3d.x: a.cc:6264: f(): Assertion `0' failed.\n*** Caught a fatal signal (proc 20): SIGABRT(6)",
+            20,
+            None,
+        ),
+        ("FATAL: task-exit: a.sh: task rank 1 on host n02 failed and exit-on-error is set", 1, "n02"),
         ("Sender: LSF System <lsf@c073>\ncat: write error: Input/output error", None, "c073"),
         (
             " *** CPASSERT failed ***\nMPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",

@@ -1,8 +1,8 @@
 """Lines that are unlike the others of a job, or unlike those of its good runs. Pure.
 
 It is all that can be said of an unknown failure. A line's form is the line without its labels, numbers and
-paths, as miners of log templates begin too. drain3 was looked at: it keeps the state of a model that learns
-and drifts, where a set of forms does for the lines of one program.
+paths, as miners of log templates begin too. drain3's templates show no more (docs/results/libraries.md), and
+are the state of a model that learns and drifts.
 """
 
 from __future__ import annotations
