@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from whesl.cli.options import PRINT_JSON
-from whesl.cli.parameters import parameters
+from whesl.cli.parameters import option, parameters
 from whesl.model import home as places
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.wire import keys
@@ -25,24 +25,21 @@ def coordinator() -> None:
 
 
 @coordinator.command()
-@click.option("--foreground", is_flag=True, help="Stay here; messages go to standard error.")
-@click.option(
-    "--idle",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="End after so long without an unfinished task and without a message.  [default: stay]",
-)
-@click.option(
-    "--metrics",
-    metavar="[HOST:]PORT",
-    help="Serve figures for Prometheus at /metrics; without HOST on 127.0.0.1 only.",
-)
-@click.option("--metrics-open", is_flag=True, help="Allow a HOST that other machines reach.")
-@click.option(
-    "--take-over", is_flag=True, help="Take the place of one whose host is dead, which only a person can say."
-)
+@parameters
 def start(
-    foreground: bool, idle: float | None, metrics: str | None, metrics_open: bool, take_over: bool
+    *,
+    foreground: bool = option(False, "Stay here; messages go to standard error."),
+    idle: float | None = option(
+        None,
+        "End after so long without an unfinished task and without a message.  [default: stay]",
+        "SECONDS",
+        above=0,
+    ),
+    metrics: str | None = option(
+        None, "Serve figures for Prometheus at /metrics; without HOST on 127.0.0.1 only.", "[HOST:]PORT"
+    ),
+    metrics_open: bool = option(False, "Allow a HOST that other machines reach."),
+    take_over: bool = option(False, "Take the place of one whose host is dead, which only a person can say."),
 ) -> None:
     """Start the coordinator, unless it runs."""
     from whesl.runtime.coordinator.client.start import ensure_running, running

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,6 +19,8 @@ from whesl.managers.resource.embedded.commands import formats, options
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition, Settings
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import UsageError, WheslError, missing
+
+_PREDICTIONS = click.Path(dir_okay=False, resolve_path=True)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -65,45 +67,40 @@ def _partition(text: str, nodes: tuple[str, ...]) -> Partition:
     return Partition(name=name, nodes=chosen, max_time=options.seconds(longest) if longest else None)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Options of a cluster that is started; None for what stays as it was."""
+
+    nodes: int | None = option(None, "Number of nodes [4].", "N", least=1, most=999)
+    cpus: int | None = option(None, "CPUs of each node [2].", "N", least=1, most=4096)
+    queue_wait: str | None = option(None, f"Wait added to each submission, in seconds: {FORMS} [0].", "WAIT")
+    seed: int | None = option(None, "Seed of the queue waits [0].", "N")
+    policy: str | None = option(None, "Backfilling, or strict order [easy].", choices=("easy", "fcfs"))
+    node_timeout: float | None = option(None, "Silence until a node is down [10].", "SECONDS", least=0.5)
+    kill_wait: float | None = option(None, "From TERM to KILL [2].", "SECONDS", least=0.0)
+    requeue_delay: float | None = option(None, "Hold of a requeued job [120].", "SECONDS", least=0.0)
+    partition: tuple[str, ...] = option(
+        (), "NAME[:NODES[:MAXTIME]]; the first is the default [main].", "PARTITION"
+    )
+    whole_nodes: bool | None = option(None, "Jobs always get whole nodes.")
+    storage_limit: int | None = option(None, "Largest file written on a node [0: any].", "BYTES", least=0)
+    placement: str | None = option(
+        None,
+        "Jobs take the nodes of least risk: a model or a table of whesl placement.",
+        "FILE",
+        type=_PREDICTIONS,
+    )
+
+
 @local.command()
-@click.option("--nodes", type=click.IntRange(1, 999), metavar="N", help="Number of nodes [4].")
-@click.option("--cpus", type=click.IntRange(1, 4096), metavar="N", help="CPUs of each node [2].")
-@click.option("--queue-wait", metavar="WAIT", help=f"Wait added to each submission, in seconds: {FORMS} [0].")
-@click.option("--seed", type=int, metavar="N", help="Seed of the queue waits [0].")
-@click.option("--policy", type=click.Choice(["easy", "fcfs"]), help="Backfilling, or strict order [easy].")
-@click.option(
-    "--node-timeout", type=click.FloatRange(0.5), metavar="SECONDS", help="Silence until a node is down [10]."
-)
-@click.option("--kill-wait", type=click.FloatRange(0.0), metavar="SECONDS", help="From TERM to KILL [2].")
-@click.option(
-    "--requeue-delay", type=click.FloatRange(0.0), metavar="SECONDS", help="Hold of a requeued job [120]."
-)
-@click.option(
-    "--partition",
-    multiple=True,
-    metavar="PARTITION",
-    help="NAME[:NODES[:MAXTIME]]; the first is the default [main].",
-)
-@click.option("--whole-nodes", is_flag=True, default=None, help="Jobs always get whole nodes.")
-@click.option(
-    "--storage-limit",
-    type=click.IntRange(0),
-    metavar="BYTES",
-    help="Largest file written on a node [0: any].",
-)
-@click.option(
-    "--placement",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, resolve_path=True),
-    help="Jobs take the nodes of least risk: a model or a table of whesl placement.",
-)
 @click.pass_obj
-def start(cluster: Cluster, /, **given: Any) -> None:
+@parameters
+def start(cluster: Cluster, /, wanted: Wanted) -> None:
     """Start a cluster; without options, as it was before.
 
     When only its server is missing, only that is started.
     """
-    chosen = {name: value for name, value in given.items() if value not in (None, ())}
+    chosen = {name: value for name, value in vars(wanted).items() if value not in (None, ())}
     if "placement" in chosen:
         _check_predictions(Path(chosen["placement"]))
     known = os.path.exists(cluster.join("settings.json"))  # noqa: PTH110  # the room's paths are texts

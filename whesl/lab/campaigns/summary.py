@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtrit  # quantiles of Student's t
 
 from whesl.lab.results.figures import write_figure
 from whesl.lab.results.page import Lines, Page, Section, write_page
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 # Figures of a page: beyond, the tables tell.
 _MOST_FIGURES = 12
-# Two-sided 95 % quantiles of Student's t by degrees of freedom; the normal one beyond.
-_STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,7 @@ def _group(cells: list[Cell], results: dict[str, Result], varied: dict[str, Any]
         mean[name] = math.fsum(numbers) / len(numbers)
         if len(numbers) > 1:
             deviation = math.sqrt(math.fsum((x - mean[name]) ** 2 for x in numbers) / (len(numbers) - 1))
-            half[name] = _STUDENT.get(len(numbers) - 1, 1.96) * deviation / math.sqrt(len(numbers))
+            half[name] = float(stdtrit(len(numbers) - 1, 0.975)) * deviation / math.sqrt(len(numbers))
     return Group(cells[0].kind, varied, len(cells), mean, half)
 
 
