@@ -61,6 +61,7 @@ def grid(
     not run again; a job that no cluster suits is cancelled, and counted.
     """
     from whesl.lab.readers import swf
+    from whesl.lab.readers.failures import told
     from whesl.lab.results.result_writers import as_json, markdown, write_summary
     from whesl.lab.results.table_and_figure import Table
     from whesl.lab.simulators.grid import simulation
@@ -79,7 +80,7 @@ def grid(
     found = read_clusters(clusters)
     log = swf.read(log_file, strict=strict)
     if log.malformed:
-        progress.note(_lines(log.name, len(log.malformed), [row.line for row in log.malformed]))
+        progress.note(f"{log.name}: {told(log.malformed)}")
     rows = simulation.chosen(log)
     wanted = _requirements(requirements, log, log_file, rows, found)
     machines = machines_of(found)
@@ -146,11 +147,6 @@ def grid(
     click.echo(markdown(Table("grid", "", titles, [row])), nl=False)
 
 
-def _lines(name: str, count: int, lines: list[int]) -> str:
-    first = ", ".join(map(str, lines[:5])) + (", ..." if count > 5 else "")
-    return f"{name}: {count} lines cannot be read: {first}"
-
-
 def _requirements(
     name: str, log: Log, path: Path, rows: NDArray[Any], clusters: list[Cluster]
 ) -> Requirements:
@@ -177,6 +173,7 @@ def _outages(
     strict: bool,
     note: Any,
 ) -> Outages:
+    from whesl.lab.readers.failures import told
     from whesl.lab.simulators.grid import failure_records, generated_failures
 
     begin, finish = float(jobs.submit[0]), float(jobs.submit[-1])
@@ -189,7 +186,7 @@ def _outages(
         epoch = float(start[0]) if start and start[0].lstrip("-").isdecimal() else 0.0
     loaded = failure_records.read(path, clusters, epoch, strict=strict)
     if loaded.malformed:
-        note(_lines(str(path), len(loaded.malformed), [line for line, _ in loaded.malformed]))
+        note(f"{path}: {told(loaded.malformed)}")
     found = loaded.outages
     finish = max(finish, float((jobs.submit + jobs.time).max()))
     if len(found.start) and not ((found.start < finish) & (found.end > begin)).any():

@@ -151,10 +151,8 @@ def _records(path: Path, system: str | None, nodes: int, *, strict: bool) -> His
     loaded = failures.read(path, system=system, strict=strict)
     if loaded.format == "csv":  # its nodes are told by line
         loaded = failures.read(path, nodes=nodes, system=system, strict=strict)
-    for line, why in loaded.malformed[:5]:
-        click.echo(f"{path}:{line}: {why}; left out", err=True)
-    if len(loaded.malformed) > 5:
-        click.echo(f"{path}: {len(loaded.malformed)} malformed lines in all; left out", err=True)
+    if loaded.malformed:
+        click.echo(f"{path}: {failures.told(loaded.malformed)}", err=True)
     return loaded.history
 
 

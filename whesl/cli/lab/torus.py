@@ -63,6 +63,7 @@ def torus(
     migration. A node that fails is usable at once; the job that held it starts again from its beginning.
     """
     from whesl.lab.readers import swf
+    from whesl.lab.readers.failures import told
     from whesl.lab.results.result_writers import as_json, markdown, write_summary
     from whesl.lab.results.table_and_figure import Table
     from whesl.lab.simulators.torus import simulation
@@ -78,8 +79,7 @@ def torus(
     geometry = simulation.shape(*map(int, edges.groups()))
     log = swf.read(log_file, strict=strict)
     if log.malformed:
-        lines = ", ".join(str(row.line) for row in log.malformed[:5])
-        progress.note(f"{log.name}: {len(log.malformed)} lines cannot be read: {lines}")
+        progress.note(f"{log.name}: {told(log.malformed)}")
     work = workload(log, geometry, supernode, load, skip_oversized=skip_oversized)
     truth = _truth(
         failures, system, failure_count, geometry, work, log, seed, strict=strict, note=progress.note
@@ -188,8 +188,7 @@ def _truth(
         return simulation.nothing(geometry.nodes, begin, finish)
     loaded = failures.read(path, system=system, strict=strict)
     if loaded.malformed:
-        lines = ", ".join(str(row.line) for row in loaded.malformed[:5])
-        note(f"{path}: {len(loaded.malformed)} of {loaded.lines} lines cannot be read: {lines}")
+        note(f"{path}: {failures.told(loaded.malformed)}")
     history = loaded.history
     if count is not None:
         return thinned(history, geometry.nodes, begin, finish, count, seed)

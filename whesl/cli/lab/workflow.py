@@ -160,9 +160,7 @@ def _records(
     if loaded.format == "csv" and nodes is not None:
         loaded = failures.read(path, nodes=nodes, system=system, strict=strict)
     if loaded.malformed:
-        shown = ", ".join(str(row.line) for row in loaded.malformed[:5])
-        more = ", ..." if len(loaded.malformed) > 5 else ""
-        note(f"{path}: {len(loaded.malformed)} of {loaded.lines} lines cannot be read: {shown}{more}")
+        note(f"{path}: {failures.told(loaded.malformed)}")
     return loaded.history
 
 

@@ -51,12 +51,12 @@ class Malformed(NamedTuple):
     why: str
 
 
-def told(malformed: Sequence[Malformed], unit: str) -> str:
-    """Return malformed lines for people: how many, and the first ones with their reasons."""
+def told(malformed: Sequence[tuple[int, str]], unit: str = "line") -> str:
+    """Return malformed lines for people, "" for none: how many, and the first ones with their reasons."""
     return f"{len(malformed)} not read: {shown(malformed, unit)}" if malformed else ""
 
 
-def shown(malformed: Sequence[Malformed], unit: str) -> str:
+def shown(malformed: Sequence[tuple[int, str]], unit: str) -> str:
     """Return the first malformed lines with their reasons, and how many more there are."""
     more = f"; and {len(malformed) - _SHOWN} more" if len(malformed) > _SHOWN else ""
     return "; ".join(f"{unit} {line}: {why}" for line, why in malformed[:_SHOWN]) + more

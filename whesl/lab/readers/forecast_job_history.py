@@ -147,7 +147,7 @@ def _swf(path: Path, *, strict: bool) -> tuple[_Table, str]:
         log.field("user")[whole].astype(np.int64).astype(str),
         log.field("partition")[whole].astype(np.int64).astype(str),
     )
-    return table, told(log.malformed, "line")
+    return table, told(log.malformed)
 
 
 def _records(path: Path, zone: tzinfo | None, *, strict: bool) -> tuple[_Table, str]:

@@ -94,7 +94,7 @@ def prepare(
         UsageError: the failures are of another machine or time, or a job is larger than the machine.
     """
     log = _readable(log)
-    notes = [text for text in (told(log.malformed, log.unit), told(failures.malformed, "line")) if text]
+    notes = [text for text in (told(log.malformed, log.unit), told(failures.malformed)) if text]
     jobs, left_out = _jobs(log)
     notes += [f"{count} not replayed: {reason}" for reason, count in left_out.items()]
     notes += [f"failure log: {count} not taken: {what}" for what, count in failures.elsewhere.items()]
