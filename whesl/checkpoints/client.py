@@ -162,7 +162,7 @@ class Client:
         checkpoint was given up meanwhile, the file is removed.
 
         Args:
-            path: the file, which nobody writes to any longer.
+            path: the file, which no process writes to any longer.
 
         Raises:
             CommitError: it could not be made durable.
@@ -192,7 +192,7 @@ class Client:
         words[first + rank_page.STATE] = SlotState.COMMITTED
 
     def _is_over(self, path: Path) -> bool:
-        """Whether the checkpoint was given up: nobody needs the file any longer, and it is removed."""
+        """Whether the checkpoint was given up: its file is not needed any longer, and is removed."""
         words, first = self._words, self._first
         if words[rank_page.RELEASED] < self.epoch:
             return False
@@ -214,7 +214,7 @@ class Client:
             raise OSError(f"it is not in {folder}")
 
     def give_up(self, why: str) -> None:
-        """Say that this rank cannot write its checkpoint, so that nobody waits for it."""
+        """Report that this rank cannot write its checkpoint, so that no rank waits for it."""
         if self._words[self._first + rank_page.STATE] == SlotState.WRITING:
             self._text(why)
             self._words[self._first + rank_page.STATE] = SlotState.FAILED

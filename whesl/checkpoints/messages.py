@@ -48,7 +48,7 @@ class Verified(Record, frozen=True, kw_only=True, tag="verified"):
 
 
 class StatusAsked(Record, frozen=True, kw_only=True, tag="status"):
-    """Somebody asks what the coordinator knows."""
+    """A client asks for the coordinator's state."""
 
 
 class Stop(Record, frozen=True, kw_only=True, tag="stop"):

@@ -269,7 +269,7 @@ class Service:
                     self._server.send(agent, messages.encode(Over()))
 
     def _answer(self, message: Predicted | Withdrawn | Requested | Lost) -> Reply:
-        """Follow what somebody tells, and say what comes of it; what is acknowledged was written down."""
+        """Take a message and return the answer; a message is written down before it is acknowledged."""
         told = [each for each in self._step(message) if isinstance(each, Told)]
         refused = [each for each in told if each.refused]
         text = "; ".join(each.text for each in refused or told) or "taken"

@@ -23,7 +23,7 @@ class Screen(Console):
 
 
 class Lossy:
-    """A text stream for what must go on when nobody can be told: what cannot be written is lost.
+    """A text stream for commands that must go on without a reader: output that cannot be written is lost.
 
     Args:
         stream: standard output or standard error.

@@ -88,7 +88,7 @@ def standing(*, held: bool, state: TaskState | None, result: Result | None, sinc
     """Say why a task's directory has to stay, nothing when the task is over. Pure.
 
     Args:
-        held: whether somebody holds its lock.
+        held: whether a process holds its lock.
         state: what the coordinator knows of the task, None for nothing.
         result: what its isolator left at its end, None for nothing.
         since: how long ago the task was begun last, seconds.

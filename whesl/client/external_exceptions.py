@@ -75,8 +75,8 @@ def raise_exception(
 
     Raises:
         UsageError: several of ``task``, ``node`` and ``job`` are named, or no exception.
-        RefusedError: the name is not declared, the task has ended, nobody uses the node, several tasks fit.
-        TransientError: nobody answered in time; with the same ``id`` it can be raised again.
+        RefusedError: the name is not declared, the task has ended, no task uses the node, several tasks fit.
+        TransientError: the coordinator did not answer in time; with the same ``id`` it can be raised again.
         HomeError: the home is not private to the user.
     """
     if sum(map(bool, (task, node, job))) > 1:
@@ -140,7 +140,7 @@ def predict_failure(
     Raises:
         UsageError: no node is named, or the lead or the confidence is none.
         RefusedError: no running task uses the node.
-        TransientError: nobody answered in time; with the same ``id`` it can be told again.
+        TransientError: the coordinator did not answer in time; with the same ``id`` it can be told again.
         HomeError: the home is not private to the user.
     """
     _check(prediction)

@@ -1,4 +1,4 @@
-"""The logs that somebody means by a file, a directory, the id of a job or the name of a task."""
+"""The logs that a file, a directory, the id of a job or the name of a task stands for."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def size(value: float | str) -> float:
 
 
 class Refusals:
-    """What is wrong with several inputs, which are all looked at before any of it is said."""
+    """The errors of several inputs, which are all checked before any error is reported."""
 
     def __init__(self) -> None:
         self._errors: list[WheslError] = []

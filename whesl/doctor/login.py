@@ -132,7 +132,7 @@ def _user() -> str:
 
 
 def ports() -> list[Finding]:
-    """Look at what is said about ports; nothing where nothing is said."""
+    """Look at settings of ports; nothing where there are none."""
     try:
         chosen = allowed(os.environ)
     except UsageError as error:

@@ -12,7 +12,7 @@ from whesl.runtime.wire.allowed_ports import PORTS_VARIABLE
 
 GROUP = "resource managers"
 PAGE = "docs/administration.md"
-# Seconds. A workflow's jobs are looked at far more often, but nobody may look while the login node is down.
+# Seconds. A workflow's jobs are looked at far more often, but not while the login node is down.
 SHORT_MEMORY = 120
 _NUMBER = re.compile(r"[0-9]+")
 

@@ -1,4 +1,4 @@
-"""TOML files of a known form: all that is wrong in one is said at once, each with its line."""
+"""TOML files of a known form: all errors of a file are reported at once, each with its line."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ from posixpath import dirname, join
 
 from whesl.files.file_retry import TRANSIENT
 
-MAX_LINKS = 40  # as the kernel
+# symbolic links that are followed in a path; the kernel's limit is the same (path_resolution(7))
+MAX_LINKS = 40
 
 
 def planted(

@@ -17,7 +17,7 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 MAX_FINDINGS = 100
 MAX_SUGGESTIONS = 25  # nearest names are looked for this often in one file: each search costs
 _MAX_CANDIDATES = 200
-_BRIEF = 3  # findings that are told where nobody has asked for them
+_BRIEF = 3  # findings that are shown by commands which do not check on request
 _MAX_SHOWN = 160  # characters of a source line, so that a line of a megabyte stays readable
 
 # Stable: a code keeps its meaning for ever, and a code that is not used any more is not given again.

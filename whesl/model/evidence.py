@@ -210,7 +210,7 @@ class CauseClass(Enum):
 
 
 class Advice(Enum):
-    """What lets the same job succeed; ``none``: nothing does before somebody mends what is named."""
+    """What lets the same job succeed; ``none``: nothing, before a person has mended what is named."""
 
     SAME_NODES = "same-nodes"
     OTHER_NODES = "other-nodes"

@@ -46,7 +46,7 @@ class RecoveryOutcome(TextEnum):
 
 
 class RequeueSaid(TextEnum):
-    """What a user has said of running a job again when it was submitted. ``UNKNOWN``: nobody has looked."""
+    """What a user has said of running a job again, at its submission. ``UNKNOWN``: it was not looked up."""
 
     UNKNOWN = ""
     NOTHING = "nothing"

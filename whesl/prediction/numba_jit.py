@@ -60,7 +60,7 @@ def cache_directory() -> str | None:
 
 def _bases() -> Iterator[Path]:
     """Yield directories in which machine code may be kept, the best first."""
-    with contextlib.suppress(RuntimeError):  # nobody says where the home is
+    with contextlib.suppress(RuntimeError):  # the user has no home directory
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whesl" / "machine-code"
     with contextlib.suppress(OSError):  # no directory for temporary files can be written
         base = Path(tempfile.gettempdir()) / f"whesl-machine-code-{os.geteuid()}"

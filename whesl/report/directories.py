@@ -32,7 +32,7 @@ class TaskDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return self.began
 
     def state(self) -> TaskState:
-        """Return how it ended; RUNNING when it has not, or nobody was left to write that down."""
+        """Return how the task ended; RUNNING when it has not, or no process was left to write that down."""
         with contextlib.suppress(OSError, *UNDECODABLE):
             ended = msgspec.json.decode((self.path / "result.json").read_bytes(), type=_Result)
             if ended.claim == self.claim:

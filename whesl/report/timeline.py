@@ -20,7 +20,7 @@ from whesl.report.text_report import seconds, stamp, why
 
 # More tasks than these, and the ones to which nothing happened are folded up, step by step.
 FOLD = 40
-# Rows of one folded step; a picture of more helps nobody, and the numbers are in the JSON.
+# Rows of one folded step; more rows would not be readable, and their numbers are in the JSON.
 MOST = 250
 _TICKS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 _MARKS = 7

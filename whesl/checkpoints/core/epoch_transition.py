@@ -195,7 +195,7 @@ class EpochTransition:
         self.commands.append(Grant(nodes=chosen, epoch=epoch, target=target, arrival=arrival, commit=commit))
 
     def _leave(self, why: str, *, complete: bool = False) -> None:
-        """End the checkpoint: nobody waits any longer. One that was to cover a node is tried again."""
+        """End the checkpoint: no rank waits any longer. One that was to cover a node is tried again."""
         epoch = self.epoch
         assert epoch is not None
         self.epoch, self.asked = None, ""

@@ -208,7 +208,7 @@ class Withdrawn(Record, frozen=True, kw_only=True, tag="withdrawn"):
 
 
 class Requested(Record, frozen=True, kw_only=True, tag="requested"):
-    """Somebody asks for a checkpoint of all nodes: a user, a rule, or the interval."""
+    """A checkpoint of all nodes is requested: by a user, a rule, or the interval."""
 
     reason: str = "requested"
 

@@ -1,4 +1,4 @@
-"""``whesl ckpt predict | request | status``: what is said to a job's coordinator."""
+"""``whesl ckpt predict | request | status``: messages to a job's coordinator of checkpoints."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def run(
 
 
 def limits_of(site: Site, case: Case) -> dict[str, int]:
-    """Return how many instances of each platform the account may have, empty where nobody knows."""
+    """Return how many instances of each platform the account may have, empty where that is not known."""
     import tempfile
 
     from whesl.cloud.providers.port import Market, TellsLimits

@@ -1,4 +1,4 @@
-"""Nothing is paid for that nobody has agreed to."""
+"""The user's agreement before anything is paid for."""
 
 from __future__ import annotations
 

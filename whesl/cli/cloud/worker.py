@@ -11,7 +11,7 @@ import click
 
 from whesl.cli.parameters import option, parameters, required
 
-_MARGIN = 0.05  # of an executor's time, to break a task off and say so
+_MARGIN = 0.05  # share of an executor's time that is kept to break a task off and report that
 _LONGEST_MARGIN = 60.0
 
 

@@ -169,7 +169,7 @@ def row(task: dict[str, Any]) -> str:
 def cells(task: dict[str, Any]) -> list[str]:
     """Return a task's cells: its id, state, attempt, job, nodes, last exception, reason."""
     state = task["state"]
-    # -1: nobody knows its status, or nothing was started.
+    # -1: the exit status is not known, or nothing was started.
     if task["exit_code"] not in (None, 0, -1):
         state = f"{state} ({task['exit_code']})"
     raised = task["exception"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-# Where nobody looks at a terminal: a line when a stage has taken this long, then one each such time.
+# Without a terminal: a line when a stage has taken so many seconds, then one each such time.
 _PAUSE = 10.0
 
 

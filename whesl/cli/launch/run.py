@@ -50,7 +50,7 @@ from whesl.runtime.wire.messages import RegisterWorkflow
 
 _REPLY = 30.0  # seconds for the coordinator to write a workflow down
 _LOOK = 0.25  # seconds between two looks
-_SETTLE = 5.0  # seconds after the manager's end for the last words of isolators
+_SETTLE = 5.0  # seconds after the manager's end for the last messages of isolators
 _LEAST_LOOK = 10.0  # seconds between two looks at jobs that nothing was heard of
 
 
@@ -219,7 +219,7 @@ def _scheduler_answers(name: str) -> None:
 
 
 def _may_overwrite(workflow: Workflow, manager: WorkflowManager, yes: bool) -> None:
-    """Nobody should lose results unasked."""
+    """Ask before the directory of an older run is removed."""
     older = manager.removed(workflow) if isinstance(manager, RemovesOlderRun) else None
     if older is None or yes:
         return

@@ -111,7 +111,7 @@ def _options(
 
 
 def _difference(old: str, new: str, name: str) -> Iterator[str]:
-    """Yield a unified difference, coloured; click takes the colours out where nobody sees them."""
+    """Yield a unified difference, coloured; click removes the colours where there is no terminal."""
     before, after = old.splitlines(), new.splitlines()
     for line in difflib.unified_diff(before, after, name, f"{name} (fluxified)", lineterm=""):
         if line.startswith(("+++", "---")):

@@ -192,7 +192,7 @@ def _view(chosen: Sequence[Found], kept: Sequence[Found], *, dry_run: bool) -> d
 
 @contextmanager
 def _looking() -> Iterator[Callable[[int], None]]:
-    """Give a function that counts the tasks looked at, where somebody looks on."""
+    """Give a function that counts the tasks looked at, on a terminal."""
     console = steady(stderr=True)
     if not console.is_terminal:
         yield lambda _: None
@@ -210,7 +210,7 @@ def _looking() -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function that counts the tasks removed, where somebody looks on."""
+    """Give a function that counts the tasks removed, on a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = steady(stderr=True)

@@ -218,7 +218,7 @@ def _sources(spec: Spec) -> Iterator[Source]:
 
 @contextlib.contextmanager
 def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Give a function that shows how much was read, where somebody looks and it takes a while."""
+    """Give a function that shows how much was read, on a terminal and where it takes a while."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 

@@ -65,7 +65,7 @@ def _read(name: str) -> bytes:
 
 
 def _show(old: bytes, new: bytes, name: str) -> None:
-    """Print a unified difference; a file without a last line end is said to be one."""
+    """Print a unified difference, with a note on a file without a last line end."""
     before, after = (text.decode("utf-8", "replace").splitlines(keepends=True) for text in (old, new))
     for line in difflib.unified_diff(before, after, name, f"{name} (formatted)"):
         click.echo(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n", nl=False)

@@ -452,7 +452,7 @@ def _advance(
         ended, last, latest = granted * span / hpc, 0.0, until
         if stages.whole[stage]:
             ended, last, latest = _ended(stages, stage, factors, requests, opened, moment, until)
-            # Whoever found no task in time takes one later.
+            # Instances that found no task in time take one later.
             ended += now[IDLE, stage]
         elif hpc < np.inf:
             ended *= stages.kept[stage] * max(0.0, until - begin) / span

@@ -23,7 +23,7 @@ from whesl.model.errors import UsageError
 SHORTEST = 0.1
 # A task that cannot be broken off is begun in a node's time only when so many times its usual length is left.
 SLACK = 1.1
-# Hours of the longest request for a node, where nobody says another number.
+# Hours of the longest request for a node, by default.
 LONGEST = 24
 
 

@@ -47,7 +47,7 @@ class Queues:
             file.name for task in state.workflow.tasks for file in task.outputs if file.name not in read
         }
         self._away: set[str] = set()  # of those, what lies on the other side only
-        self._new: list[str] = []  # of those, what nobody was asked yet to copy
+        self._new: list[str] = []  # the files of these that no executor was asked to copy yet
         self._missing: dict[tuple[str, Domain], list[str]] = {}  # inputs of a task that a domain has not
         self.made(state.files)
 
@@ -62,7 +62,7 @@ class Queues:
         able = [domain for domain in self._domains if self._seconds(task.stage, domain) is not None]
         domain = able[0] if able else self._domains[0]
         if len(able) == 2:
-            # Nobody knows when the cluster grants a node; an instance comes in minutes.
+            # When the cluster grants a node is not known; an instance comes in minutes.
             hpc = self._executors(task.stage, Domain.HPC)
             cloud = self._executors(task.stage, Domain.CLOUD, _EXPECTED)
             domain = task_preloading.domain(len(queues[Domain.HPC]), hpc, len(queues[Domain.CLOUD]), cloud)

@@ -140,7 +140,7 @@ class Core:
     def _never_shown(self, event: Looked, now: float) -> None:
         """Count those as gone that were to end before their side had told a name, and that it never shows.
 
-        Nobody knows whether such a start was carried out, and to ask for it again could pay for it.
+        Whether such a start was carried out is not known, and asking again could pay for it twice.
         """
         for executor in self.state.executors.values():
             if executor.domain is not event.domain or executor.id in event.seen:

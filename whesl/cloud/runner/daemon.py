@@ -61,7 +61,7 @@ class Shell:
         poll: seconds between two looks at each side.
         again: seconds until a call is repeated that failed for the moment.
         notify: is told each record when it is written.
-        stop: whether somebody wants the run to be ended.
+        stop: whether the run is to be ended.
     """
 
     def __init__(

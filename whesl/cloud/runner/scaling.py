@@ -73,7 +73,7 @@ class Scaling:
         settings = state.settings
         due = math.floor((now - state.start) / settings.long + 1e-9)
         if context.state.scaler is None or due > state.hour:
-            # Hours in which nobody was here are over.
+            # Hours in which no runner was running are over.
             state = msgspec.structs.replace(self._paced(state, now), hour=max(-1, due - 1))
             self._scale(state, LongInterval(observation=self.observation(now)), now)
         elif not 0 <= now - context.state.interval < settings.short:  # a clock may be set back

@@ -26,7 +26,7 @@ from whesl.model.states import JobState
 
 # Seconds after its end time from which on an instance that its cloud does not show is gone.
 UNSEEN = 120.0
-# Seconds before its end time at which the executor of an instance breaks its task off, to say so.
+# Seconds before its end time at which the executor of an instance breaks its task off, and reports that.
 BEFORE_END = 10.0
 
 

@@ -1,4 +1,4 @@
-"""A run as its records tell it: the fold of the journal, for the runner and for those who only read."""
+"""A run's state: the fold of its journal, for the runner and for readers."""
 
 from __future__ import annotations
 

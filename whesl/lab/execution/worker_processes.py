@@ -56,7 +56,7 @@ def _begun(begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> Non
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has: one that was killed ends nobody."""
+    """End this process when its parent has ended: a parent that was killed ends no child."""
     parent = multiprocessing.parent_process()
 
     def follow() -> None:

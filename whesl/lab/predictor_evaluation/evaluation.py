@@ -134,7 +134,7 @@ class Score(Judged):
         name: the predictor's, with what was fitted.
         fitted: whether it was fitted to the past, and saw nothing else.
         fit_seconds, ask_seconds: how long the fit and all answers took.
-        hindsight: the skill against the future's own rate, which nobody knows before, with its interval: what
+        hindsight: the skill against the future's own rate, not known before, with its interval: what
             is left when a rate that changes is not counted.
         threshold: probabilities at or above it were alarms.
         predictor: the predictor itself, over all of the history.

@@ -239,7 +239,7 @@ class _Check:
         return pattern
 
     def _cannot_work(self, exceptions: dict[str, ExceptionSpec]) -> None:
-        """Find what is right by itself, and does not do what somebody means by it."""
+        """Find rules that are valid, and do not do what their author most likely means."""
         watched = [
             Watched(
                 statement,

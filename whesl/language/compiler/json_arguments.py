@@ -71,7 +71,7 @@ def plain(text: str) -> str:
 
 
 def _whole(digits: str) -> int:
-    """Return a number, or 0 for one that is out of range, which is said with its place afterwards."""
+    """Return a number, or 0 for one that is out of range, which is reported with its place afterwards."""
     return int(digits) if len(digits) <= _INTEGER_DIGITS + 1 else 0
 
 
@@ -113,7 +113,7 @@ def _follow(source: Source, base: int, text: str, arguments: Arguments) -> bool:
 
 
 def _placeholders(part: str, value: str, at: int) -> Iterator[Word]:
-    """Yield the placeholders of a text; where it has escapes, each is said to be the whole text."""
+    """Yield the placeholders of a text; in a text with escapes, the place of each is the whole text."""
     whole = len(part) != len(value) + 2
     for found in _PLACEHOLDER.finditer(value):
         if found["name"] is not None:

@@ -356,7 +356,7 @@ def _explain(
 
 
 def _invalid_hint(problem: Problem, written: Sequence[Lexeme]) -> str:
-    """Return what is said of characters that are no token: of one apart from names, the statement's form."""
+    """Return the hint for characters that are no token; for one outside names, the statement's form."""
     beside = bool(written) and written[-1].end == problem.start
     return problem.hint if problem.hint != UNUSUAL or beside else form(written) or problem.hint
 

@@ -128,7 +128,7 @@ def _quoted(text: str, words: Sequence[Lexeme], at: int) -> Repair | None:
 
 
 def _plain(word: Lexeme) -> bool:
-    """Whether a word may be a part of a text that somebody forgot to put into quotes."""
+    """Whether a word may be a part of a text that lacks its quotes."""
     return word.type not in (TOKEN.NEWLINE, TOKEN.STRING, TOKEN.JSON_OBJECT, *_BRACKETS) and not (
         isinstance(word, Invalid) and word.problem.code != "ESL004"
     )
@@ -165,7 +165,7 @@ def _inserted(words: Sequence[Lexeme], at: int) -> Repair | None:
             word.end = offset
             found = [*words[:place], word, *words[place:]]
             if written == "%" and float(words[place - 1].text) < 1:
-                # Somebody thinks of a share.
+                # A number below 1 before a missing percent sign is most likely a fraction (0.9 for 90 %).
                 percent = f"{float(words[place - 1].text) * 100:.10g}"
                 found[place - 1] = Lexeme(TOKEN.NUMBER, percent, words[place - 1].start, 0)
                 found[place - 1].end = words[place - 1].end

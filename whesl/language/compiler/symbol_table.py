@@ -203,12 +203,12 @@ class Declarations:
             )
 
     def _known(self, name: Word, kinds: type[_E], what: str, code: str) -> _E | None:
-        """Return the member that a word names; say so when there is none."""
+        """Return the member that a word names; report a word that names none."""
         found = self._one_of(name, tuple(str(kind.value) for kind in kinds), what, code)
         return kinds(found) if found is not None else None
 
     def _one_of(self, name: Word, known: tuple[str, ...], what: str, code: str, own: str = "") -> str | None:
-        """Return what a word names of what there is; say so when there is no such thing.
+        """Return the known thing that a word names; report a word that names none.
 
         Args:
             name: the word.
@@ -231,14 +231,14 @@ class Declarations:
         return None
 
     def not_empty(self, quoted: Word, what: str) -> bool:
-        """Whether a text in quotes says anything; say so when it does not."""
+        """Whether a text in quotes is not empty; report an empty one."""
         if unquote(quoted).strip():
             return True
         self._findings.add("ESL047", f"the name of the {what} is empty", quoted)
         return False
 
     def job_exception(self, quoted: Word) -> str | None:
-        """Return the type of a resource manager's exception; say so when none can be called that."""
+        """Return the type of a resource manager's exception; report a text that can be none."""
         kind = unquote(quoted)
         if kind and not any(character.isspace() or character in "=*?" for character in kind):
             return kind

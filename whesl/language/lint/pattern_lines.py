@@ -90,7 +90,7 @@ def check(findings: Findings, watched: Sequence[Watched], done: Sequence[Done]) 
 def _everything(findings: Findings, pattern: Pattern, written: syntax.PatternText) -> bool:
     """Find a pattern of ordinary lines; return whether it is one."""
     if not pattern.regex and not pattern.text.strip():
-        return True  # ESL051 says so
+        return True  # ESL051 is reported for it
     text = pattern.text.strip()
     short = named(pattern) < LEAST if not pattern.regex else not named(pattern)
     found = [line for line in _ORDINARY if found_in(pattern, line)]

@@ -33,7 +33,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is said about one statement, which begins on ``line``."""
+    """The comments about one statement, which begins on ``line``."""
 
     exception: str
     line: int

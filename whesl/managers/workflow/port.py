@@ -162,7 +162,7 @@ class WorkflowManager(Protocol):
     def submits(self, plan: RunPlan) -> frozenset[str]:
         """Return the ids of the tasks that it hands to the resource manager; the others it runs itself.
 
-        Of these, whoever ends without a record of a submission has never been asked for.
+        A task of these that ends without a record of a submission was never submitted.
         """
         ...
 

@@ -67,7 +67,7 @@ def save(predictor: ArrayPredictor, path: Path, about: dict[str, Any] | None = N
 
 
 def write(path: Path, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Write arrays and what is said of them; the file takes its name when all of it is on the disk.
+    """Write arrays and their description; the file takes its name when all of it is on the disk.
 
     Args:
         path: the file.

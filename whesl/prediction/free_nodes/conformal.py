@@ -94,7 +94,7 @@ def offsets(past: Scores, aim: Floats | None = None) -> tuple[Floats, Floats]:
         low, high, truth = past.low[:, hour], past.high[:, hour], past.truth[:, hour]
         down[hour] = np.quantile(truth - low, (1 - aim[hour]) / 2, method="lower")
         above = truth >= np.maximum(low + down[hour], 0.0)
-        # Of all, so many have to be between: those below count as outside already.
+        # Of the moments above the lower end, the share below the upper one: then ``aim`` of all lie between.
         share = min(aim[hour] / max(above.mean(), 1e-9), 1.0)
         up[hour] = np.quantile((truth - high)[above], share, method="higher")
     return down, up

@@ -41,7 +41,7 @@ class Linear:
     """What was learned, for each of the next hours.
 
     Attributes:
-        constant: what is said of a row whose terms are all at their centers, shape (hours,).
+        constant: the forecast of a row whose terms are all at their centers, shape (hours,).
         center: of the terms, and what stands for one that is not known, shape (hours, terms).
         slope: by which each term counts, shape (hours, terms).
     """

@@ -1,4 +1,4 @@
-"""The file of log chains: TOML, by hand or by the miner; what is wrong in it is said with its line."""
+"""The file of log chains: TOML, by hand or by the miner; errors in it are reported with their lines."""
 
 from __future__ import annotations
 

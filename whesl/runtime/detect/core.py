@@ -331,7 +331,7 @@ class Detectors:
         }
 
     def restore(self, state: dict[str, Any], now: float) -> None:
-        """Take up a snapshot. Nobody observed since it was taken, so timers continue where they stood."""
+        """Take up a snapshot. No isolator has observed since then, so timers continue where they stood."""
         self._last = now
         for key, kept in state["detectors"].items():
             if (detector := self._detectors.get(key)) is not None:

@@ -80,7 +80,7 @@ def is_its_end(found: Detected, raised: Set[str]) -> bool:
     A run ends the attempt at the line, so that its exit is never judged: one trouble, counted once.
 
     Args:
-        found: the detector's word.
+        found: what the detector has found.
         raised: what the same attempt's detectors have raised before.
     """
     return found.evidence[-1].kind == "exit" and found.exception in raised

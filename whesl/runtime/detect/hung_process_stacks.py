@@ -40,7 +40,7 @@ def collect(pids: Sequence[int], *, timeout: float = TOTAL_LIMIT) -> str:
         pids: processes, the most interesting first; those that have gone meanwhile are named as gone.
         timeout: seconds for everything.
 
-    Raises nothing: what cannot be read is said in the text.
+    Raises nothing: the text names what could not be read.
     """
     deadline = time.monotonic() + timeout
     chosen = list(dict.fromkeys(pids))[:PROCESS_LIMIT]

@@ -120,12 +120,12 @@ def blocks(path: str, offset: int) -> Iterator[bytes]:
 
 
 def pass_on(view: memoryview, out: int) -> int:
-    """Write what is taken of some bytes, and return how many those are; 0 when nobody takes any more."""
+    """Write as many bytes as the reader takes, and return how many; 0 when no reader is left."""
     while True:
         try:
             return os.write(out, view)
         except BlockingIOError:
-            # Whoever shares the pipe with us made it non-blocking: that is no reason to lose output.
+            # Another process that shares the pipe has made it non-blocking: no output may be lost for that.
             select.select([], [out], [])
         except OSError:
             return 0
@@ -143,7 +143,7 @@ class Copied:
         self._place = -1
 
     def hold(self, *, patient: bool) -> bool:
-        """Let nobody else copy as long as this process lives; False when another one does.
+        """Be the only process that copies, as long as this one lives; False when another one does.
 
         Args:
             patient: wait until no other one does.

@@ -110,7 +110,7 @@ class Appended:
         return written
 
     def close(self) -> None:
-        """Let the file go, and the table too where nobody needs it any more."""
+        """Close the file, and remove the table where no task needs it any more."""
         with contextlib.suppress(OSError):
             _hold(self._file, _group(os.environ))
             os.unlink(self._place)  # noqa: PTH108

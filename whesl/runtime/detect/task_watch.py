@@ -24,7 +24,7 @@ from whesl.runtime.detect.followed_file import MARK
 from whesl.runtime.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.runtime.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
 
-MOST_MATCHES = 1000  # of a file that are judged at once: whoever calls has other things to hear of
+MOST_MATCHES = 1000  # matches of a file that are judged at once: the event loop has other work, too
 DRAIN_SIZE = 64 << 20  # bytes that one drain reads, for the same reason
 SKIM_SIZE = 1 << 18  # bytes of a file that are skimmed at once
 NAMES_EVERY = 1.0  # seconds between two looks for files whose names have a pattern

@@ -77,7 +77,7 @@ class Server:
             self._template_ended()
 
     def _hear(self, source: socket.socket) -> bool:
-        """Take a call; False where nobody can ask for one any more."""
+        """Take a call; False where no process can make one any more."""
         message, descriptors, _, _ = socket.recv_fds(source, 1, _DESCRIPTORS)
         if message == CALL and len(descriptors) == _DESCRIPTORS:
             self._begin(socket.socket(fileno=descriptors[0]), descriptors[1:])

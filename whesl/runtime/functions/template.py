@@ -38,13 +38,14 @@ UNFIT = 3  # its exit status when it cannot be forked any more
 
 
 def serve(asked: socket.socket, calls: socket.socket) -> int:
-    """Fork runners until nobody can ask for one any more, and return the exit status.
+    """Fork runners until no process can ask for one any more, and return the exit status.
 
     Args:
         asked: where the messages come from.
         calls: where functions' processes ask for calls.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a runner ended: that stands in a file
+    # no process waits for a runner: its status stands in a file
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     importlib.import_module("whesl.runtime.functions.payload")  # for all that are forked
     gc.freeze()
     while True:

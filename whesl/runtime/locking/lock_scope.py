@@ -10,7 +10,7 @@ import os
 from enum import Enum
 
 MOUNTINFO = "/proc/self/mountinfo"
-# File systems of one machine: whoever locks there asks one kernel.
+# File systems of one machine: all locks on them are one kernel's.
 LOCAL = frozenset(
     ("btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "vfat", "xfs", "zfs")
 )

@@ -46,7 +46,7 @@ class LockError(WheslError):
 
 
 class HeldError(WheslError):
-    """Somebody else holds the lock, as far as can be told. ``owner`` is who."""
+    """Another process holds the lock, as far as can be told: ``owner``."""
 
     exit_code = 75
 
@@ -176,7 +176,7 @@ def _take(path: str, owner: Owner) -> int:
 
 
 def holder(path: str) -> Owner | None:
-    """Return who holds a lock as far as can be told, None when nobody does. Raises OSError."""
+    """Return a lock's owner as far as can be told, None when it is free. Raises OSError."""
     found, held = file_retry.retried(lambda: _look(path, path))
     return found if held else None
 

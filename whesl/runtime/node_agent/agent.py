@@ -58,7 +58,7 @@ from whesl.runtime.node_agent.mutual_restart_pair import Pair
 from whesl.runtime.wire.agent_link import LinkClient
 from whesl.runtime.wire.own_addresses import bracketed
 
-# Without any contact for this long, there is nobody left to serve: the allocation is over.
+# Seconds without any contact after which an agent ends: the allocation is over.
 ORPHANED = 120.0
 # The same for one that its resource manager has lost, after the last answer of the responder, which outlives
 # isolator and keeper for as long.
@@ -146,7 +146,7 @@ class Agent:
         return self._lease.held
 
     def run(self) -> None:
-        """Serve until told to leave, or until nobody has been there for long."""
+        """Serve until told to leave, or until there was no contact for long."""
         poller = zmq.Poller()
         for sock in (*self._client.sockets, *self._leases.sockets, self._bell):
             poller.register(sock, zmq.POLLIN)
@@ -206,7 +206,7 @@ class Agent:
             if not self._lease.paused:
                 return
             mine: set[tuple[int, int]] = set()
-            # What somebody else has stopped stays so; what is begun while others are stopped is stopped, too.
+            # Processes that another program has stopped stay stopped; those begun meanwhile are stopped, too.
             while fresh := [
                 process
                 for process in self._processes(prefix)
@@ -245,11 +245,11 @@ class Agent:
             self._continue()
 
     def _is_over(self) -> bool:
-        """End the task's processes when the lease is over; whether nobody has been there for long."""
+        """End the task's processes when the lease is over; return whether there was no contact for long."""
         now = time.monotonic()
         if self._lease.held and self._lease.ran_out(now):
             self._beside("lease", self._end, self._file.prefix)
-        # One that the resource manager has lost is ended by nobody else, when its job is over.
+        # No other process ends an agent that the resource manager has lost, when its job is over.
         lease = self._lease
         last, patience = (lease.attended, ABANDONED) if lease.orphaned else (lease.contact, ORPHANED)
         return now > last + max(patience, 10 * self._file.limit)

@@ -18,7 +18,7 @@ class BeatAnswer(ToAgent, frozen=True, kw_only=True, tag="beat-answer"):
 
 
 class BeatRefused(ToAgent, frozen=True, kw_only=True, tag="beat-refused"):
-    """The lease counts as over: end all of the task's processes, then say so (``Beat.ended``)."""
+    """The lease counts as over: end all of the task's processes, then tell that (``Beat.ended``)."""
 
     number: int
 
@@ -30,7 +30,7 @@ class LeaseEndNoted(ToAgent, frozen=True, kw_only=True, tag="lease-end-noted"):
 
 
 class Kill(ToAgent, frozen=True, kw_only=True, tag="kill"):
-    """Kill every process of an attempt on the node, and say so; ``number`` tells repeated requests apart.
+    """Kill every process of an attempt on the node, and answer; ``number`` tells repeated requests apart.
 
     ``steps``: those of the resource manager that are known to be the attempt's.
     """
@@ -47,7 +47,7 @@ class ReadStacks(ToAgent, frozen=True, kw_only=True, tag="read-stacks"):
 
 
 class FindProgram(ToAgent, frozen=True, kw_only=True, tag="find-program"):
-    """Say so if a process of an attempt's program is on the node."""
+    """Answer when a process of an attempt's program is on the node."""
 
     token: str
 

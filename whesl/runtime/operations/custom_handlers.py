@@ -1,4 +1,4 @@
-"""Custom handlers: an operation carried out by somebody else's program. Contract: docs/handlers.md.
+"""Custom handlers: an operation that a user's own program carries out. Contract: docs/handlers.md.
 
 The program gets one JSON document on standard input and answers with one on standard output. It runs in a
 process of its own with a time limit; whatever is wrong with it makes the recovery fail, never the isolator.

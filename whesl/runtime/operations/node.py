@@ -133,7 +133,7 @@ def _although(context: Context, took: Sequence[str], now: float) -> str:
 
 
 def _predicted(context: Context, took: str) -> str:
-    """Return how likely a spare fails in the time that is left, beside the others; "" where nobody knows."""
+    """Return how likely a spare fails in the time left, beside the others; "" without a prediction."""
     if took not in context.predicted:
         return ""
     others = [node for node in context.nodes.spares if node != took and node in context.predicted]

@@ -90,7 +90,7 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a step changed; None means unchanged.
 
     ``dependents`` is what tasks downstream have to take over, ``signal`` what running ones are sent.
-    ``bad_nodes`` are to be added to the shared memory. ``reason`` is the word of an escalation.
+    ``bad_nodes`` are to be added to the shared memory. ``reason`` is that of an escalation.
     """
 
     outcome: StepOutcome = StepOutcome.CONTINUE

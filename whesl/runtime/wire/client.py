@@ -135,7 +135,7 @@ class CoordinatorClient:
             self._look(now)
         for envelope in self._outbox.due(now):
             if not self._socket.send(encode(envelope)):
-                # Nobody is there; the rest would not get through either.
+                # The coordinator is away; the other messages would not arrive either.
                 break
 
     def next_deadline(self) -> float:
@@ -151,7 +151,7 @@ class CoordinatorClient:
     def leave(self) -> int:
         """Leave what the coordinator has not acknowledged where it looks when it is there again.
 
-        For an isolator that ends. Its questions are not left: nobody waits for the answers any more.
+        For an isolator that ends. Its questions are not left: no process waits for the answers any more.
 
         Returns how many messages were left. Raises OSError or HomeError when they could not be written.
         """

@@ -179,7 +179,7 @@ class ServerSocket:
             live = isinstance(descriptor, int) and self._spoke(peer, descriptor)
             self._happened.append((peer, frame.bytes))
             if not live and peer not in self._descriptor_of:
-                # The last words of a connection that has closed already.
+                # The last messages of a connection that has closed already.
                 self._happened.append((peer, None))
         self._watch()
         happened, self._happened = self._happened, []
@@ -321,7 +321,7 @@ class ClientSocket:
         self._endpoint = endpoint
 
     def disconnect(self) -> None:
-        """Speak to nobody."""
+        """Close the connection."""
         if self._endpoint:
             self.socket.disconnect(self._endpoint)
             self._endpoint = ""

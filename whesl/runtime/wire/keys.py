@@ -29,7 +29,7 @@ class KeyPair(msgspec.Struct, frozen=True):
     @classmethod
     def generate(cls) -> KeyPair:
         """Return a new pair."""
-        import zmq  # heavy, and whoever only asks for ``private_directory`` needs none of it
+        import zmq  # heavy, and ``private_directory`` alone does not need it
 
         public, secret = zmq.curve_keypair()
         return cls(public.decode(), secret.decode())

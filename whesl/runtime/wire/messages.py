@@ -192,7 +192,7 @@ class Reconfigure(Message, frozen=True, kw_only=True, tag="reconfigure"):
 
 
 class Control(Message, frozen=True, kw_only=True, tag="control"):
-    """A person's word: resume, pause or cancel. ``id`` makes it idempotent."""
+    """A person's request: resume, pause or cancel. ``id`` makes it idempotent."""
 
     task: str
     id: str

@@ -121,7 +121,7 @@ class CoordinatorServer:
                 if peer in self._outboxes:
                     self._outboxes[peer].acknowledged(envelope.message.number)
                 if not envelope.message.number:
-                    # A client's greeting: it is told that somebody listens.
+                    # A client's greeting is answered, so that the client knows that the server listens.
                     self._acknowledge(peer, 0)
             elif self._inbox.seen(envelope):
                 self.counters["repeated"] += 1

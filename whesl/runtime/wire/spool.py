@@ -47,7 +47,7 @@ class Left(msgspec.Struct, frozen=True):
 
 
 def worth_leaving(envelopes: Iterable[Envelope]) -> list[Envelope]:
-    """Return what is worth leaving: not questions, to whose answers nobody would listen any more."""
+    """Return the messages that are worth leaving: all but questions, whose answers nobody awaits."""
     return [
         envelope for envelope in envelopes if not isinstance(envelope.message, RecoveryRequest | Escalate)
     ]

@@ -172,7 +172,7 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
 
     real, extended = ("BASIC", "EXT-FAIL"), ("EXT-REQ", "EXT-ALL")
     waits = np.array([[value(q, p, "wait") for p in POLICIES[1:]] for q in ("BASIC", "EXT-FAIL", "EXT-REQ")])
-    with np.errstate(divide="ignore", invalid="ignore"):  # in a small part of the log nobody may wait
+    with np.errstate(divide="ignore", invalid="ignore"):  # in a small part of the log no job may wait
         by_failures, by_needs = (waits[1:] / waits[0]).mean(axis=1)
     cons, cons_said = pairs("slowdown", "cons", "easy", extended)
     easy, easy_said = pairs("slowdown", "easy", "cons", real)

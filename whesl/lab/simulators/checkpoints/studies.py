@@ -199,7 +199,7 @@ def false_negatives(
     shares: Sequence[float],
     models: Sequence[str] = ALL,
 ) -> dict[tuple[str, str, float], Summary]:
-    """Run applications with a share of failures that nobody predicts (observation 9)."""
+    """Run applications with a share of failures that are not predicted (observation 9)."""
     settings = [
         Setting(application, failures, model, recall=1.0 - share)
         for application in applications

@@ -101,7 +101,7 @@ class Options(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of the jobs, each of shape (jobs,) but where another is said.
+    """How the jobs ended, each array of shape (jobs,) unless another is given.
 
     Attributes:
         start: in seconds; nan for jobs that were cancelled.

@@ -44,7 +44,7 @@ class Jobs(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of the jobs, each array of shape (jobs,) but where another is said.
+    """How the jobs ended, each array of shape (jobs,) unless another is given.
 
     Attributes:
         start: of the last attempt, in seconds.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ACCEPTED = 'bandwidth = 1.25e9; nodes = 16, or [[nodes]] count = 16 (or names = "n[01-16]"); speed = 1.0'
 _MOST = 1_000_000
-# Bytes a second between two nodes where nothing is said: 10 Gbit/s.
+# Bytes a second between two nodes by default: 10 Gbit/s.
 BANDWIDTH = 1.25e9
 
 

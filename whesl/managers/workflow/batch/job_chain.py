@@ -149,7 +149,7 @@ class Chain:
             else:
                 self._unseen[job] = self._unseen.get(job, 0) + 1
                 if self._unseen[job] >= _UNSEEN_LOOKS:
-                    # Nobody can say that it succeeded, so it is not called a success.
+                    # Whether the job succeeded is not known, so it is not called a success.
                     self._states[job] = JobState.FAILED
         self._cancel_orphans()
 

@@ -300,7 +300,7 @@ def _plain(text: str) -> Any:
 
 
 def _steps(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the steps that have something to run; whoever reads the study says what is wrong with others."""
+    """Yield the steps that have something to run; the study's reader reports what is wrong with others."""
     found = document.get("study") if isinstance(document, dict) else None
     for step in found if isinstance(found, list) else ():
         if isinstance(step, dict) and isinstance(step.get("run"), dict):

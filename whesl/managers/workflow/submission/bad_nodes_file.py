@@ -1,4 +1,4 @@
-"""Bad nodes for whoever submits: the coordinator's memory as a file, so that it is read without asking.
+"""Bad nodes for submission commands: the coordinator's memory as a file, which is read without asking it.
 
 A node that eats jobs is always free, and so gets the next one too (toil#5400). The file is a list of
 ``BadNode`` as JSON, replaced as a whole; a missing or strange one means that no node is avoided.

@@ -157,7 +157,7 @@ def submit_once(
         sleep: waits for some seconds.
         now: seconds since the epoch.
 
-    Raises what ``submit`` raised when there surely is no job, CouldNotObserveError when nobody knows.
+    Raises what ``submit`` raised when there surely is no job, CouldNotObserveError when that is not known.
     """
     last = ledger.read() or Submission(number=0)
     number = last.number or 1

@@ -83,7 +83,7 @@ def _submit(
     scheduler = resource.scheduler("pbs")
 
     def call_with(wish: Rewritten) -> str:
-        # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
+        # Only this variable tells inside the job whether its last node is a spare or the user's own.
         said_inside = {
             GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
             REQUEUE_SAID: requeue_known(wish.requeue, wrapped.workflow, wrapped.step),

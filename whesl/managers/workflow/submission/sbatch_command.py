@@ -96,7 +96,7 @@ def _submit(
         comment = comment_for(token, remark)
 
         def call_with(wish: Rewritten) -> str:
-            # Inside the job nobody could tell otherwise whether the last node is a spare or the user's own.
+            # Only this variable tells inside the job whether its last node is a spare or the user's own.
             said_inside = {
                 GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
                 REQUEUE_SAID: requeue_known(wish.requeue, wrapped.workflow, wrapped.step),
@@ -174,12 +174,12 @@ def _place(call: Call, wrapped: script_wrapping.WrappedScript) -> _Place | None:
 def _in_place(
     real: str, words: Sequence[str], environment: Mapping[str, str], place: _Place
 ) -> subprocess.CompletedProcess[str]:
-    """Run the real sbatch where it sees the copy in the script's place, or else on the copy, and say so."""
+    """Run the real sbatch where it sees the copy in the script's place, or else on the copy, and log that."""
     try:
         return _sbatch(real, words, environment, place.put)
     except subprocess.TimeoutExpired:
         raise
-    except subprocess.SubprocessError:  # all that is said of an error between fork and exec
+    except subprocess.SubprocessError:  # the only exception for an error between fork and exec
         print(  # noqa: T201 - it stands in for a command
             f"whesl: {place.task}: this system lets users mount nothing, so the scheduler calls the job's"
             f" command {place.copy}; a script that looks there for the files beside it finds none",

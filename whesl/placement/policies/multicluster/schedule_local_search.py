@@ -54,7 +54,7 @@ def gain(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
     for i in range(3):
         if before[i] > 0.0:
             weight += (before[i] - after[i]) / before[i]
-        elif after[i] > 0.0:  # nobody waited before: any wait is worse
+        elif after[i] > 0.0:  # no job waited before: any wait is worse
             weight -= 1.0
     return weight
 

@@ -66,7 +66,7 @@ def install(file: Path, options: Options, environ: Mapping[str, str] | None = No
     """Write the file, after a look whether the module can work.
 
     Raises:
-        WheslError: it cannot, or the file is somebody else's or cannot be written; nothing was changed.
+        WheslError: it cannot, or the file is another package's or cannot be written; nothing was changed.
     """
     module_loading.check(options, environ)
     _ours(file)

@@ -105,7 +105,7 @@ class Score(Judged):
         predictor: its name.
         over_recency: the skill against ``recency`` in the place of the base rate; None where that one was not
             tried or could not be fitted.
-        hindsight: the skill against the weeks' own rate, which nobody knows before.
+        hindsight: the skill against the weeks' own rate, which is not known before.
         use: what its alarms are worth.
     """
 

@@ -52,7 +52,7 @@ class Scored(NamedTuple):
 
 
 def weeks(found: SiteHistory) -> float:
-    """Return how many weeks are scored where nobody says it: ``WEEKS``, or a quarter of a shorter history."""
+    """Return how many weeks are scored by default: ``WEEKS``, or a quarter of a shorter history."""
     return min(WEEKS, _SHARE * (found.history.finish - found.history.begin) / _WEEK)
 
 

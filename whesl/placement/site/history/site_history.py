@@ -175,7 +175,7 @@ class Gathering:
         return stake(jobs, history.nodes, max(ends) - min(starts))
 
     def _leave_strangers_out(self) -> None:
-        """Where the machine's nodes are named, leave out what is told of others, and say so."""
+        """Where the machine's nodes are named, leave out records of other nodes, and note that."""
         if not self._listed:
             return
         short = {name.partition(".")[0]: name for name in self._listed}

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
     Floats = NDArray[np.float64]
 
-ENOUGH = 10  # failures below which nothing is said
+ENOUGH = 10  # failures below which no verdict is given
 CLEARLY = 2.0  # times the weeks' own rate: alarms have to be right so much oftener than nodes at random
 WIDEST = 0.9  # of the machine: a job of more nodes cannot do without those at risk
 LOST = (

@@ -34,7 +34,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def drained(self) -> bool:
-        """Whether it takes no new jobs by somebody's order."""
+        """Whether the node is drained, by anyone."""
         return "drain" in self.flags
 
     @property

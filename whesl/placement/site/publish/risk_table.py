@@ -97,7 +97,7 @@ def make(
         predictor: what is asked about the nodes.
         names: the nodes, in the predictor's order unless ``places`` says otherwise.
         now: when, in the predictor's seconds, which are those since the epoch.
-        valid_for: seconds after which nobody may use the table any more.
+        valid_for: seconds after which the table must not be used any more.
         horizons: seconds, ascending.
         active: whether schedulers act on it.
         cluster: its name, "" for any.
@@ -292,7 +292,7 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o640, owner: tuple[int, in
         path: the file.
         data: what it holds from now on.
         mode: its permissions. The group is that of the directory where that has its set-group-ID bit.
-        owner: its user and group; None for those of who writes it.
+        owner: the file's user and group; None for those of the writing process.
 
     Raises:
         OSError: it could not be written; the file is as it was.

@@ -69,7 +69,7 @@ class Cluster:
 
     def jobs(self) -> list[Job]:
         """Return the waiting and running jobs. Raises as ``nodes`` does."""
-        # Comments are free text that a user could put a separator into: nobody knows this one beforehand.
+        # Comments are free text, into which a user could put a separator: this one cannot be guessed.
         separator = f" {secrets.token_hex(8)} "
         form = separator.join((*_JOB_FIELDS, ""))
         return jobs_in(self._commands.run("squeue", "-a", "-h", "-t", "PD,R", "-o", form), separator)
@@ -116,7 +116,7 @@ class Cluster:
         self._update(compress(nodes), f"weight={weight}")
 
     def exclude(self, change: Change, comment: str) -> tuple[str, ...]:
-        """Give a waiting job another exclude list, and say so in its admin comment.
+        """Give a waiting job another exclude list, and note that in its admin comment.
 
         Operators may change the list and not the comment, and a list without a mark would stay for ever: what
         cannot be replaced is removed when it names a node too many, else it stays.

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 Key = tuple[str, What]
 TABLE, LOOKUP, JOURNAL, STATUS, LOCK = "table.json", "slurm.table", "journal.db", "status.json", "lock"
-_STALE = 3  # periods after which nobody may use a table any more
+_STALE = 3  # periods after which a table must not be used any more
 _STEADY = 120.0  # and seconds that it holds at least
 
 

@@ -49,7 +49,7 @@ _ENDS_BY_ITSELF = frozenset({"srun"})
 LAUNCHERS = frozenset(
     {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux", "flux-job"}
 )
-# Neither is one of their daemons the program; names as the kernel cuts them.
+# Daemons of resource managers are not the program either; names as the kernel shortens them (15 characters).
 NO_RANKS = LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr"}
 
 
@@ -89,7 +89,7 @@ class Look(msgspec.Struct, frozen=True):
 
 
 class Killing(msgspec.Struct, frozen=True, kw_only=True):
-    """How many processes were killed, what is left, and whether launchers ended of which nobody was told.
+    """How many processes were killed, which are left, and whether a launcher had to be killed.
 
     ``forced``: a launcher that ends by itself had to be killed. ``launchers``: the numbers of those that were
     there. ``strange``: as in ``Look``, at the end. ``open_files``: what was open for writing.

@@ -32,7 +32,7 @@ class HeldSignal:
         """Take a signal on, in place of an earlier one.
 
         Args:
-            send: sends it, and returns to how many processes; None when there is nobody to wait for.
+            send: sends the signal, and returns to how many processes; None when there is none to wait for.
             now: a monotonic clock's present value.
         """
         self._send, self._wait, self._due = send, FIRST_WAIT, now

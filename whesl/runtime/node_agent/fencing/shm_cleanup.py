@@ -75,7 +75,7 @@ class Segments:
 
 
 def _own(path: Path) -> Identity | None:
-    """Return a file's identity when it is a regular one of this user's that nobody else may open."""
+    """Return a file's identity when it is a regular one that only this user may open."""
     try:
         found = path.lstat()
     except OSError:

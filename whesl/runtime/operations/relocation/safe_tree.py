@@ -27,7 +27,7 @@ _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class ForeignDirectoryError(RecoveryError):
-    """A directory on the way belongs to somebody else; ``rel`` says which. It is not entered."""
+    """A directory on the way belongs to another user; ``rel`` is its path. It is not entered."""
 
     def __init__(self, message: str, rel: Rel) -> None:
         super().__init__(message, hint="use a directory of your own")
@@ -189,7 +189,7 @@ def _make_directories(path: Path) -> None:
 
 @lru_cache(maxsize=64)
 def _private_group(gid: int) -> bool:
-    """Whether a group is the user's private one (same name, nobody else): its write bit is harmless."""
+    """Whether a group is the user's private one (same name, no other member): its write bit is harmless."""
     try:
         user = pwd.getpwuid(os.geteuid())
         group = grp.getgrgid(gid)

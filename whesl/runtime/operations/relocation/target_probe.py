@@ -71,7 +71,7 @@ def ahead(tree: Tree, rel: Rel, token: str, now: Callable[[], float] = time.time
     Args:
         tree: where the directory lies.
         rel: its path in the tree.
-        token: for a name that nobody else uses.
+        token: makes the probe's file name unique.
         now: this host's clock, seconds since the epoch.
     """
     try:

@@ -32,7 +32,8 @@ from whesl.runtime.operations.relocation.safe_tree import (
     make_link,
 )
 
-_MOST_LINKS = 40  # as the kernel's own limit
+# symbolic links that are followed in a path; the kernel's limit is the same (path_resolution(7))
+_MOST_LINKS = 40
 
 
 class Select(Enum):
@@ -132,7 +133,7 @@ def said(error: Exception) -> str:
     if isinstance(error, OSError):
         if not isinstance(error.filename, (str, bytes)):
             return error.strerror or str(error)
-        # A name may be no text, and what is said here goes into journals, as text.
+        # A file's name may be no text; messages go into journals, which hold text.
         name = os.fsencode(error.filename).decode(errors="backslashreplace")
         return f"{error.strerror} ({name})"
     return error.message if isinstance(error, RecoveryError) else str(error)

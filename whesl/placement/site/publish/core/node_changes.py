@@ -283,7 +283,7 @@ def _note(
 
 
 def _administrators(held: Mapping[Key, Held], node: Node) -> bool:
-    """Return whether somebody else has drained a node."""
+    """Return whether another user or program has drained a node."""
     mine = held.get((node.name, What.DRAIN))
     return node.drained and (mine is None or node.reason != mine.after)
 
