@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
 
+from tests import commands
 from tests.alike import alike
 from tests.checkpoints import asking
 from tests.equipment import faults
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.costly, pytest.mark.timeout(300)]
 RANKS = Path(__file__).with_name("ranks.py")
 ROOT = Path(__file__).resolve().parents[2]
-WHESL = [sys.executable, "-m", "whesl", "ckpt"]
 NODES = ("n0", "n1", "n2")
 PAGE = 4096  # bytes: what a small file takes on a tmpfs
 
@@ -52,13 +53,13 @@ class Nodes:
         self.serve()
         self.wait(lambda: (place / "home" / "ckpt" / self.name / "address").exists())
         for node in NODES:
-            self.begin([*WHESL, "agent", "--name", self.name, "--node", node], SLURMD_NODENAME=node)
+            self.begin(["ckpt", "agent", "--name", self.name, "--node", node], SLURMD_NODENAME=node)
         for rank in range(ranks):
             self.begin_rank(rank)
         self.wait(lambda: sum(node["ranks"] for node in self.nodes().values()) == ranks)
 
     def serve(self) -> None:
-        command = [*WHESL, "serve", "--name", self.name, "--dir", str(self.directory), *self.options]
+        command = ["ckpt", "serve", "--name", self.name, "--dir", str(self.directory), *self.options]
         self.coordinator = self.begin(command)
 
     def begin_rank(self, rank: int) -> subprocess.Popen[bytes]:
@@ -67,8 +68,10 @@ class Nodes:
         return self.begin(command, SLURMD_NODENAME=NODES[rank], SLURM_PROCID=str(rank))
 
     def begin(self, command: list[str], **environment: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            command,
+        start: Callable[..., subprocess.Popen[Any]] = partial(subprocess.Popen, command)
+        if command[0] == "ckpt":
+            start = partial(commands.begin, *command)
+        process = start(
             cwd=self.place,
             env={**self.environment, **environment},
             stdout=self.log,
