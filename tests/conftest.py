@@ -189,10 +189,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if group and limit is None:  # whichever comes first compiles, on a machine that does other things
             item.add_marker(pytest.mark.timeout(600))
         group = group or next((mark for mark in ("processor", "busy") if item.get_closest_marker(mark)), "")
-        if not group and any(
-            definition.scope in ("module", "package") for some in definitions.values() for definition in some
+        named = item.get_closest_marker("xdist_group")
+        if not group and (
+            named
+            or any(
+                definition.scope in ("module", "package")
+                for some in definitions.values()
+                for definition in some
+            )
         ):
-            group = module
+            group = named.args[0] if named else module
             grouped.add(module)
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
