@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from tests.conftest import need_slurm
 from tests.waiting import until
 from whesl.testing.nfsbed import NfsBed
@@ -160,7 +161,7 @@ def test_jobs_of_slurm_end_with_their_own_status(
 
 
 @ERRORS
-@pytest.mark.parametrize("below", ["tasks", "coordinator"])
+@pytest.mark.parametrize("below", alike(["coordinator", "tasks"]))
 def test_a_workflow_on_the_embedded_cluster_is_done(
     nfs_bed: Maker, tmp_path: Path, below: str, error: int
 ) -> None:

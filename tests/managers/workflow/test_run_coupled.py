@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.alike import alike
 from tests.managers.workflow.test_run import Place, place
 
 __all__ = ["place"]
@@ -93,7 +94,7 @@ def test_a_coupled_task_is_restarted_with_the_other(place: Place, kind: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["maestro", "scripts"])
+@pytest.mark.parametrize("kind", alike(["maestro", "scripts"]))
 def test_a_coupled_task_is_told_of_new_paths(place: Place, kind: str) -> None:
     (place.directory / "roomy").mkdir(mode=0o700)
     arguments = {"filesystem": str(place.directory / "roomy"), "defaultpath": str(place.directory / "out")}

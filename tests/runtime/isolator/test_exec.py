@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import shedding
+from tests.alike import alike
 from tests.runtime.isolator.bench import CRASH, PATIENCE, Bench, bench, until
 from whesl.runtime.isolator.task.taskdir import TaskDir
 
@@ -277,7 +278,7 @@ def test_everything_of_the_old_attempt_is_gone_before_the_new_one_starts(bench: 
     assert len((bench.place / "pids").read_text().split()) == 4
 
 
-@pytest.mark.parametrize("kind", shedding.KINDS)
+@pytest.mark.parametrize("kind", alike(shedding.KINDS, run=2))
 def test_what_sheds_its_environment_is_gone_before_the_next_attempt(bench: Bench, kind: str) -> None:
     """On a machine without a resource manager there is no step, and a daemon belongs to nobody."""
     alive = bench.place / "alive"

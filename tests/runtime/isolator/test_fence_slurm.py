@@ -139,7 +139,7 @@ class Shedding:
         assert {node: self.beats(node) for node in living} == living, "a rank of the old attempt lives on"
 
 
-@pytest.mark.parametrize("kind", alike(shedding.KINDS, run=2))
+@pytest.mark.parametrize("kind", alike(shedding.KINDS))
 def test_what_sheds_its_environment_is_fenced(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
 ) -> None:
@@ -150,7 +150,7 @@ def test_what_sheds_its_environment_is_fenced(
     made.end()
 
 
-@pytest.mark.parametrize("kind", ["cleared", "daemon"])
+@pytest.mark.parametrize("kind", alike(["cleared", "daemon"]))
 def test_with_a_node_lost_what_sheds_is_fenced_on_the_others(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
 ) -> None:
@@ -162,7 +162,7 @@ def test_with_a_node_lost_what_sheds_is_fenced_on_the_others(
 
 
 @pytest.mark.processor
-@pytest.mark.parametrize("kind", ["cleared", "daemon"])
+@pytest.mark.parametrize("kind", alike(["daemon", "cleared"]))
 def test_a_lease_fences_what_sheds_its_environment(
     slurm_bed: Callable[..., SlurmBed], tmp_path: Path, kind: str
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.alike import alike
 from tests.runtime.isolator.bench import Bench, bench, until
 
 __all__ = ["bench"]
@@ -36,7 +37,7 @@ def told(bench: Bench) -> tuple[list[Any], dict[str, Any], str, bool]:
     return records, {k: v for k, v in result.items() if k not in OWN}, "\n".join(summary), judged
 
 
-@pytest.mark.parametrize("program", ["echo well", "echo well >&2", "true"])
+@pytest.mark.parametrize("program", alike(["echo well", "true", "echo well >&2"], run=2))
 def test_a_short_task_leaves_what_an_isolator_leaves(bench: Bench, checked: str, program: str) -> None:
     other = Bench(bench.place / "other")
     other.place.mkdir()
