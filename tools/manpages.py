@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 
 from whesl import __version__
-from whesl.cli import COMMANDS
+from whesl.cli.commands import COMMANDS
 from whesl.cli.group import cli
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,7 +15,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from tests.cli.test_watch import append, begun, finished
-from whesl.cli import COMMANDS
+from whesl.cli.commands import COMMANDS
 from whesl.cli.group import cli
 from whesl.cloud.runner.site_file import Provided
 from whesl.managers.resource import SCHEDULERS

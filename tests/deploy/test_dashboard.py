@@ -19,7 +19,7 @@ import pytest
 from tests.waiting import until
 from whesl.placement.site.publish.node_change_records import Failed, JobSeen, What, WouldNot
 from whesl.placement.site.slurm.placement_metrics import Figures
-from whesl.placement.site.slurm.placement_service import Status
+from whesl.placement.site.slurm.placement_status import Status
 from whesl.runtime.coordinator.core.state import State
 from whesl.runtime.coordinator.counters import BOUNDS, Snapshot
 from whesl.runtime.coordinator.metrics import LatestSnapshot

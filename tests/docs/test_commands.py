@@ -14,7 +14,7 @@ from types import ModuleType
 import click
 import pytest
 
-from whesl.cli import COMMANDS
+from whesl.cli.commands import COMMANDS
 from whesl.cli.group import cli
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from whesl.cli import COMMANDS
+from whesl.cli.commands import COMMANDS
 from whesl.language import parse
-from whesl.language.diagnostics import render_all
+from whesl.language.result import render_all
 
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = sorted((ROOT / "docs" / "design").glob("*.md"))

@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from whesl.language.compiler.operation_signatures import (
-    ARGUMENTS,
-    Argument,
-    ArgumentType,
-    arguments_of,
-    signal_number,
-)
+from whesl.language.compiler.operation_signatures import ARGUMENTS, Argument, ArgumentType, arguments_of
+from whesl.language.signals import signal_number
 from whesl.language.spec import Operation, ResourceKind
 from whesl.runtime.operations.step_arguments import checked, of_attempt, split_command
 

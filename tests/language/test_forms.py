@@ -9,9 +9,9 @@ import pytest
 
 from tests.language.corpus import DETECT, DETECTIONS, HEADER, RECOVER
 from whesl import language
-from whesl.language.detections.base import Pattern, Source, Span, Stream
+from whesl.language.detections.base import Broken, DiskMetric, Promise
 from whesl.language.detections.cause import CauseDetection
-from whesl.language.detections.disk import DiskDetection, DiskMetric
+from whesl.language.detections.disk import DiskDetection
 from whesl.language.detections.exit import CodeRange, ExitDetection
 from whesl.language.detections.external_and_counted import (
     CountDetection,
@@ -21,8 +21,9 @@ from whesl.language.detections.external_and_counted import (
 from whesl.language.detections.job_exception import JobExceptionDetection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.node import NodeCondition, NodeDetection
-from whesl.language.detections.promised import Broken, Promise, PromisedDetection
+from whesl.language.detections.promised import PromisedDetection
 from whesl.language.detections.timers import HangDetection, ProgressDetection, SilenceDetection
+from whesl.language.patterns_and_places import Pattern, Source, Span, Stream
 from whesl.language.spec import ExceptionSpec, JobExceptionRaise, Otherwise, Spec
 from whesl.model.evidence import CauseClass
 

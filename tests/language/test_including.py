@@ -10,9 +10,10 @@ import pytest
 from whesl import language
 from whesl.language import library
 from whesl.language.compiler.includes import MAX_DEPTH, MAX_FILES
-from whesl.language.detections.base import Stream
 from whesl.language.detections.log import LogDetection
-from whesl.language.diagnostics import Diagnostic, Result, render_all
+from whesl.language.diagnostics import Diagnostic
+from whesl.language.patterns_and_places import Stream
+from whesl.language.result import Result, render_all
 from whesl.language.spec import Level, Spec
 
 HEAD = "DECLARE ENTITY JOB\nDECLARE EXCEPTION_TYPE JOB_LEVEL\nDECLARE RESOURCE NODE[REPLACE]\n"

@@ -9,11 +9,12 @@ import pytest
 
 import whesl
 from whesl import language
-from whesl.language.compiler import detection_checks
 from whesl.language.compiler.detection_checks import DetectionCheck
 from whesl.language.compiler.syntax import Form
-from whesl.language.detections.base import Detector, Found, Kind, Span
+from whesl.language.detections import kinds
+from whesl.language.detections.base import Detector, Found, Kind
 from whesl.language.detections.kinds import KINDS
+from whesl.language.patterns_and_places import Span
 from whesl.language.tools import sentences
 from whesl.model.evidence import Evidence
 from whesl.model.workflow import Task
@@ -58,7 +59,7 @@ class _Spots(Detector):
 
 def test_a_kind_is_registered_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read, checked, said, raised and restored: nothing but the list of kinds is told of it."""
-    monkeypatch.setattr(detection_checks, "KINDS", (*KINDS, Sunspot))
+    monkeypatch.setattr(kinds, "KINDS", (*KINDS, Sunspot))
     spec = language.parse(RULES, "rules.esl").spec
     assert spec is not None
     (explained,) = sentences.explain(spec)

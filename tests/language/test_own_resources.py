@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whesl import language
-from whesl.language.diagnostics import Result, Severity
+from whesl.language.diagnostics import Severity
+from whesl.language.result import Result
 from whesl.language.tools import formatting, sentences
 
 TEXT = """\

@@ -10,9 +10,9 @@ import pytest
 
 from tests.language.corpus import EXAMPLES, PRINTED
 from whesl import language
-from whesl.language.detections.base import Stream
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.timers import HangDetection
+from whesl.language.patterns_and_places import Stream
 from whesl.language.spec import Entity, Level, Operation, Otherwise, ResourceKind, Spec
 
 

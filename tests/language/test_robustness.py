@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.language.corpus import DETECT, EXAMPLES, HEADER, RECOVER, big, specifications
 from whesl import language
 from whesl.language.compiler.source import MAX_BYTES
-from whesl.language.diagnostics import CODES, MAX_FINDINGS, Result, lines_of, render
+from whesl.language.diagnostics import CODES, MAX_FINDINGS, lines_of, render
+from whesl.language.result import Result
 from whesl.language.spec import Spec
 
 

@@ -6,12 +6,12 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from whesl.language.detections.base import Pattern, Source, Span, Stream
 from whesl.language.detections.external_and_counted import CountDetection, PredictedDetection
 from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.node import NodeCondition, NodeDetection
 from whesl.language.detections.timers import HangDetection
+from whesl.language.patterns_and_places import Pattern, Source, Span, Stream
 from whesl.language.spec import (
     Entity,
     ExceptionSpec,

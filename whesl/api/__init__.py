@@ -138,7 +138,7 @@ def rehearse(rules: str | Path, *logs: str | Path, status: int | None = None) ->
 
     from whesl import language
     from whesl.language import shipped_policy
-    from whesl.language.detections.base import Source, Stream
+    from whesl.language.patterns_and_places import Source, Stream
     from whesl.model.workflow import Task
     from whesl.runtime.detect.rehearsal import Rehearsal
 

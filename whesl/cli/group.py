@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from whesl import __version__
-from whesl.cli import COMMANDS
+from whesl.cli.commands import COMMANDS
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:

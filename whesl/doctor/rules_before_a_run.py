@@ -9,8 +9,9 @@ from typing import Protocol
 
 from whesl.doctor.rules_on_this_host import Surroundings
 from whesl.language import shipped_policy
-from whesl.language.diagnostics import Result, brief
+from whesl.language.diagnostics import brief
 from whesl.language.path_expansion import expanded
+from whesl.language.result import Result
 from whesl.language.rules_cache import is_compiled
 from whesl.language.rules_file import load_rules
 from whesl.managers.resource import allocation_from_environment

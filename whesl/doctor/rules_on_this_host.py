@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from whesl.language.compiler.pattern_checks import found_in
-from whesl.language.detections.base import Kind, Reads, Span, Stream
-from whesl.language.detections.disk import DiskMetric
+from whesl.language.detections.base import DiskMetric, Kind, Reads
 from whesl.language.diagnostics import Diagnostic, Severity, lines_of
 from whesl.language.path_expansion import expanded, expanded_path, path_arguments, varies
+from whesl.language.patterns_and_places import Span, Stream
 from whesl.language.rules_file import located
 from whesl.language.spec import ExceptionSpec, Operation, ResourceKind, Spec
 from whesl.managers.workflow.port import needs_spares

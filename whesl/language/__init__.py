@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from whesl.language.diagnostics import Result
+    from whesl.language.result import Result
     from whesl.language.spec import Spec
     from whesl.model.workflow import Workflow
 
@@ -31,7 +31,7 @@ def parse(text: bytes | str, file: str, workflow: Workflow | None = None) -> Res
     """
     from whesl.language.compiler import checks, includes
     from whesl.language.compiler.source import Source
-    from whesl.language.diagnostics import Result
+    from whesl.language.result import Result
 
     source = Source(text, file)
     if not source.readable:
@@ -64,7 +64,7 @@ def checked(path: str | Path, workflow: Workflow | None = None) -> Result:
     result = parse(read_file(path), str(path), workflow)
     if result.spec is not None:
         return result
-    from whesl.language.diagnostics import render_all
+    from whesl.language.result import render_all
     from whesl.model.errors import WheslError
 
     findings = "\n".join(render_all(result))

@@ -10,7 +10,6 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from whesl.language.spec import Spec
 from whesl.language.wording import one_of
 
 LINE_END = re.compile(r"\r\n|\n|\r")
@@ -146,24 +145,6 @@ class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
             "column": self.column,
             "end_column": self.end_column,
         }
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``parse`` found. ``spec`` is None when there is an error among the diagnostics.
-
-    ``texts`` are the files that were read, by the name that findings give them, for ``render_all``;
-    ``included`` are the included ones by their real paths, with the digest of their bytes.
-    """
-
-    spec: Spec | None
-    diagnostics: tuple[Diagnostic, ...] = ()
-    texts: dict[str, str] = {}
-    included: dict[str, str] = {}
-
-    @property
-    def ok(self) -> bool:
-        """Whether the specification can be used."""
-        return self.spec is not None
 
 
 class Place(NamedTuple):
@@ -316,12 +297,6 @@ def lines_of(content: bytes | str) -> list[str]:
     """Return the lines of a file as findings count them, for ``render``."""
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     return LINE_END.split(text.removeprefix("\N{BYTE ORDER MARK}"))
-
-
-def render_all(result: Result) -> list[str]:
-    """Return all findings of a result for people, each with the line of the file that it is in."""
-    lines = {file: lines_of(text) for file, text in result.texts.items()}
-    return [render(diagnostic, lines.get(diagnostic.file, ())) for diagnostic in result.diagnostics]
 
 
 def brief(file: str, diagnostics: Sequence[Diagnostic]) -> list[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from whesl.language.detections.base import Record, Span
 from whesl.language.detections.kinds import Detection
+from whesl.language.patterns_and_places import Record, Span
 from whesl.model.workflow import Task, job_matches
 
 SPEC_VERSION = 1

@@ -16,7 +16,8 @@ from whesl.placement.site.publish.core.node_changes import Settings
 from whesl.placement.site.publish.node_change_records import Changing
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.slurm.node_and_job_updates import Machine
-from whesl.placement.site.slurm.placement_service import STATUS, Service, Status
+from whesl.placement.site.slurm.placement_service import STATUS, Service
+from whesl.placement.site.slurm.placement_status import Status
 
 BAD = "n0"
 

@@ -12,9 +12,8 @@ from tests.prediction.free_nodes.made import EPOCH, NODES, cluster
 from whesl.model.errors import WheslError
 from whesl.prediction.free_nodes import past_forecasts
 from whesl.prediction.free_nodes.conformal import Scores
-from whesl.prediction.free_nodes.forecast import Forecast
 from whesl.prediction.free_nodes.hourly_free_node_history import supply
-from whesl.prediction.free_nodes.past_forecasts import Given
+from whesl.prediction.free_nodes.past_forecasts import Forecast, Given
 
 NOW = EPOCH + 50 * 86400.0
 

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 import msgspec
 
-from whesl.language.detections.base import Span
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
+from whesl.language.patterns_and_places import Span
 from whesl.language.spec import (
     Entity,
     ExceptionSpec,

@@ -7,8 +7,8 @@ from itertools import count
 import pytest
 
 from tests.runtime.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.language.detections.base import Pattern, Source
-from whesl.language.detections.disk import DiskDetection, DiskMetric, Usage
+from whesl.language.detections.base import DiskMetric, Usage
+from whesl.language.detections.disk import DiskDetection
 from whesl.language.detections.exit import CodeRange, ExitDetection
 from whesl.language.detections.job_exception import JobExceptionDetection
 from whesl.language.detections.kinds import Detection
@@ -21,6 +21,7 @@ from whesl.language.detections.timers import (
     ProgressDetection,
     SilenceDetection,
 )
+from whesl.language.patterns_and_places import Pattern, Source
 from whesl.model.evidence import Detected
 from whesl.model.states import NodeState
 from whesl.runtime.detect.core import LATE, TICK, Detectors

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.language.detections.disk import DiskMetric
+from whesl.language.detections.base import DiskMetric
 from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.detect import disk_usage
 from whesl.runtime.detect.disk_usage import (

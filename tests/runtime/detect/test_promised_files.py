@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import pytest
 
 from tests import waiting
-from whesl.language.detections.base import Pattern
-from whesl.language.detections.promised import Broken, Promise
+from whesl.language.detections.base import Broken, Promise
+from whesl.language.patterns_and_places import Pattern
 from whesl.runtime.detect import promised_files
 from whesl.runtime.detect.promised_files import Look, Looking, found, has_line, looked
 

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.runtime.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.language.detections.base import Pattern, Source, Stream
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.timers import HangDetection
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.runtime.detect import rehearsal

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from tests.runtime.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.language.detections.base import Pattern, Source, Stream
 from whesl.language.detections.exit import CodeRange, ExitDetection
 from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection, Require
 from whesl.language.detections.node import NodeCondition, NodeDetection
 from whesl.language.detections.timers import HangDetection, ProgressDetection, SilenceDetection
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.runtime.detect import short_task
 from whesl.runtime.detect.task_watch import Watch
 

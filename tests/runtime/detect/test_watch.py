@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from tests.runtime.detect.build import SPAN, STDERR, STDOUT, TASK, exception, spec
-from whesl.language.detections.base import Pattern, Source, Stream
-from whesl.language.detections.disk import DiskDetection, DiskMetric, Usage
+from whesl.language.detections.base import DiskMetric, Usage
+from whesl.language.detections.disk import DiskDetection
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.node import NodeCondition, NodeDetection
 from whesl.language.detections.timers import HangDetection, ProgressDetection, SilenceDetection
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected

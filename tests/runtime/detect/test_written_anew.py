@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtime.detect.build import SPAN, TASK, exception, spec
-from whesl.language.detections.base import Pattern, Source, Stream
 from whesl.language.detections.log import LogDetection
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.runtime.detect.task_watch import Watch
 
 FILE = Source(stream=Stream.FILE, path="run.log")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from whesl.language.detections.base import Pattern, Source, Span, Stream
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
 from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection
 from whesl.language.detections.node import NodeCondition, NodeDetection
 from whesl.language.detections.timers import HangDetection
+from whesl.language.patterns_and_places import Pattern, Source, Span, Stream
 from whesl.language.spec import (
     Entity,
     ExceptionSpec,

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.runtime.isolator.conftest import NOW, SPAN, World, exception, make_setup
-from whesl.language.detections.base import Pattern, Source, Stream
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
 from whesl.language.detections.kinds import Detection
 from whesl.language.detections.log import LogDetection, Require
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.spec import ExceptionSpec
 from whesl.runtime.detect.rehearsal import Rehearsal
 from whesl.runtime.detect.task_watch import Watch

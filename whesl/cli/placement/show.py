@@ -14,7 +14,8 @@ from whesl.cli.placement.serve import DIRECTORY
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.model.errors import CouldNotObserveError
 from whesl.placement.site.publish import risk_table as published
-from whesl.placement.site.slurm.placement_service import STATUS, TABLE, Status
+from whesl.placement.site.slurm.placement_service import STATUS, TABLE
+from whesl.placement.site.slurm.placement_status import Status
 from whesl.prediction.failures.predictor_base import span
 
 _LATE = 3.0  # periods after which a service counts as silent

@@ -19,7 +19,7 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.model.workflow import Workflow
 
 if TYPE_CHECKING:
-    from whesl.language.diagnostics import Result
+    from whesl.language.result import Result
 
 _FILE = click.Path(path_type=Path)
 
@@ -56,7 +56,8 @@ def check(
 
     Exit status: 0 clean (warnings are allowed unless --strict), 1 errors, 2 a file cannot be read.
     """
-    from whesl.language.diagnostics import Severity, render_all
+    from whesl.language.diagnostics import Severity
+    from whesl.language.result import render_all
 
     workflow = read_workflow(study) if study is not None else None
     # All files are read before any is reported on, so that a wrong name is not lost between findings.

@@ -31,7 +31,7 @@ def fmt(
 
     Exit status: 0 done; 1 syntax errors, or with --check a file that would change; 2 a file cannot be read.
     """
-    from whesl.language.diagnostics import render_all
+    from whesl.language.result import render_all
     from whesl.language.tools.formatting import layout
 
     contents = [(name, _read(name)) for name in files]

@@ -31,7 +31,7 @@ def init(
     Exit status: 0 written, and `whesl check --strict` has nothing to say; 1 written, with warnings; 2 usage.
     """
     from whesl import language
-    from whesl.language.diagnostics import render_all
+    from whesl.language.result import render_all
     from whesl.runtime.rule_learning.first_specification import first_specification
     from whesl.runtime.rule_learning.surroundings import found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import graphlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from whesl.language import library
 from whesl.language.compiler import checkpoint_step_checks, quantities, syntax
@@ -15,6 +15,7 @@ from whesl.language.compiler.recovery_checks import Captured, RecoveryCheck
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.symbol_table import Declarations
 from whesl.language.compiler.syntax import Word, unquote
+from whesl.language.detections import kinds
 from whesl.language.detections.kinds import Detection
 from whesl.language.diagnostics import Range, Severity, nearest
 from whesl.language.lint import exceptions_together, paths, pattern_lines
@@ -115,11 +116,15 @@ class _Check:
     # Parts ------------------------------------------------------------------------------------------
 
     def _detections(self, statements: list[syntax.Detected]) -> dict[str, list[Detection]]:
-        checker = DetectionCheck(self._source, self._declarations)
+        checker = DetectionCheck(self._source, self._declarations.exception)
+        forms = kinds.by_form()
         found: dict[str, list[Detection]] = {}
         for statement in statements:
             self._declarations.exception(statement.exception)
-            detection = checker.detection(statement)
+            form = statement.form
+            span = self._source.span(statement.start, statement.end)
+            # What is in the list of kinds is in the union of them.
+            detection = cast("Detection | None", forms[form.kind].checked(form, checker, span))
             if detection is not None:
                 found.setdefault(statement.exception.text, []).append(detection)
                 self._sound.append((statement, detection))
@@ -198,7 +203,7 @@ class _Check:
         )
 
     def _raises(self, clause: syntax.Raise) -> JobExceptionRaise | None:
-        kind = self._declarations.job_exception(clause.type)
+        kind = quantities.job_exception(self._findings, clause.type)
         severity = quantities.severity(self._findings, clause.severity, 1, DEFAULT_SEVERITY)
         if kind is None or severity is None:
             return None
@@ -223,7 +228,7 @@ class _Check:
         """Return the glob of a job's name; in quotes a bracket means itself."""
         pattern = job.text
         if pattern.startswith('"'):
-            if not self._declarations.not_empty(job, "job"):
+            if not quantities.not_empty(self._findings, job, "job"):
                 return ""
             pattern = unquote(job).replace("[", "[[]")
         # A file that several workflows include may name the jobs of all of them.

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from whesl.language.compiler import quantities, syntax
 from whesl.language.compiler.pattern_checks import PatternCheck, Problem, captures
 from whesl.language.compiler.source import Source as Text
-from whesl.language.compiler.symbol_table import Declarations
 from whesl.language.compiler.syntax import Form, PatternText, Word, unquote
-from whesl.language.detections.base import Kind, Pattern, Source
-from whesl.language.detections.kinds import KINDS, Detection
 from whesl.language.diagnostics import Range, Severity
-
-
-def kinds() -> dict[str, type[Kind]]:
-    """Return the kind that each alternative of ``detection`` in the grammar becomes."""
-    return {alternative: kind for kind in KINDS for alternative in kind.alternatives}
+from whesl.language.patterns_and_places import Pattern, Source
 
 
 class DetectionCheck:
-    """Turns the detections of one file into records; what is wrong is among ``findings``."""
+    """Reads the parts of the detections of one file; what is wrong is among ``findings``.
 
-    def __init__(self, source: Text, declarations: Declarations) -> None:
+    Args:
+        source: the text.
+        named: is told of each exception that a detection names.
+    """
+
+    def __init__(self, source: Text, named: Callable[[Word], None]) -> None:
         self._source = source
-        self._declarations = declarations
+        self._named = named
         self._patterns = PatternCheck()
-        self._kinds = kinds()
         self.findings = source.findings
-
-    def detection(self, statement: syntax.Detected) -> Detection | None:
-        """Return a detection's record, or None when it is wrong."""
-        span = self._source.span(statement.start, statement.end)
-        return self._kinds[statement.form.kind].checked(statement.form, self, span)  # type: ignore[return-value]
 
     def warn(self, code: str, message: str, word: Word, hint: str) -> None:
         """Add a warning about a word of the detection."""
@@ -66,16 +60,16 @@ class DetectionCheck:
 
     def text(self, word: Word, what: str) -> str | None:
         """Return a text in quotes; None for an empty one, which is a finding about ``what``."""
-        return unquote(word) if self._declarations.not_empty(word, what) else None
+        return unquote(word) if quantities.not_empty(self.findings, word, what) else None
 
     def job_exception(self, word: Word) -> str | None:
         """Return the type of an exception of the resource manager; None for a wrong one."""
-        return self._declarations.job_exception(word)
+        return quantities.job_exception(self.findings, word)
 
     def exception(self, form: Form) -> str:
         """Return the exception that is named, which has to be declared."""
         (word,) = form.parts["exceptionName"]
-        self._declarations.exception(word)
+        self._named(word)
         return word.text
 
     def source(self, form: Form) -> Source | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import shlex
-import signal
 from dataclasses import dataclass
 from enum import Enum
 
@@ -205,17 +204,6 @@ def arguments_of(resource: str, operation: str) -> tuple[Argument, ...]:
     return (*ARGUMENTS[resource, operation], *COMMON)
 
 
-def signal_number(text: str) -> int | None:
-    """Return the number of a signal named ``SIGTERM``, ``TERM`` or ``15``; None when there is no such one."""
-    if text.isdecimal() and text.isascii():
-        # A number of more digits is none, and could be too long to be read.
-        number = int(text) if len(text) <= 3 else 0
-        return number if number in signal.valid_signals() else None
-    name = text.upper()
-    name = name if name.startswith("SIG") else f"SIG{name}"
-    return signal.Signals[name].value if name in signal.Signals.__members__ else None
-
-
 def shell_operator(command: str) -> str | None:
     """Return an operator of the shell's in a command line that no shell runs, None where there is none.
 
@@ -226,8 +214,3 @@ def shell_operator(command: str) -> str | None:
     lexer.whitespace_split = True
     lexer.commenters = ""
     return next((word for word in list(lexer) if not word.strip("();<>|&")), None)
-
-
-def signal_names() -> tuple[str, ...]:
-    """Return the names of all signals."""
-    return tuple(signal.Signals.__members__)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from whesl.language.detections.base import Pattern
 from whesl.language.diagnostics import Severity
+from whesl.language.patterns_and_places import Pattern
 
 try:
     import hyperscan

@@ -1,8 +1,8 @@
-"""Numbers of a specification: counts, seconds, percentages, each with its bounds."""
+"""Single values of a specification: counts, seconds, percentages, each with its bounds, and names."""
 
 from __future__ import annotations
 
-from whesl.language.compiler.syntax import Word
+from whesl.language.compiler.syntax import Word, unquote
 from whesl.language.diagnostics import Findings, Severity
 
 MAX_COUNT = 2**31 - 1
@@ -121,3 +121,25 @@ def _out_of_range(findings: Findings, word: Word, most: str) -> None:
 
 def _shown(word: Word) -> str:
     return word.text if len(word.text) <= 24 else f"{word.text[:24]}..."
+
+
+def not_empty(findings: Findings, quoted: Word, what: str) -> bool:
+    """Whether a text in quotes is not empty; report an empty one."""
+    if unquote(quoted).strip():
+        return True
+    findings.add("ESL047", f"the name of the {what} is empty", quoted)
+    return False
+
+
+def job_exception(findings: Findings, quoted: Word) -> str | None:
+    """Return the type of a resource manager's exception; report a text that can be none."""
+    kind = unquote(quoted)
+    if kind and not any(character.isspace() or character in "=*?" for character in kind):
+        return kind
+    findings.add(
+        "ESL067",
+        f"{quoted.text[:40]} is not the type of a job exception",
+        quoted,
+        hint="a type is one word that is compared as it stands, for example exec, timeout or cancel",
+    )
+    return None

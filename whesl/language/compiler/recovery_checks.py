@@ -16,13 +16,12 @@ from whesl.language.compiler.operation_signatures import (
     arguments_of,
     mebibytes,
     shell_operator,
-    signal_names,
-    signal_number,
 )
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.symbol_table import Declarations
 from whesl.language.diagnostics import Range, Severity
 from whesl.language.path_expansion import path_arguments
+from whesl.language.signals import signal_names, signal_number
 from whesl.language.spec import Entity, Level, Operation, RecoveryStep, ResourceKind
 from whesl.language.wording import one_of
 

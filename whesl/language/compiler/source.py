@@ -11,8 +11,8 @@ import codecs
 import re
 from dataclasses import dataclass, field
 
-from whesl.language.detections.base import Span
 from whesl.language.diagnostics import LINE_END, Findings, Place, Range
+from whesl.language.patterns_and_places import Span
 
 MAX_BYTES = 10 * 1024 * 1024
 

@@ -8,8 +8,8 @@ from whesl.language.compiler.lexer import Lexeme
 from whesl.language.compiler.parse_tree import Node
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.syntax import Word
-from whesl.language.detections.base import Stream
 from whesl.language.diagnostics import Range
+from whesl.language.patterns_and_places import Stream
 
 _STREAMS = {
     TOKEN.STDOUT: Stream.STDOUT,

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeVar
 
 from whesl.language import library
-from whesl.language.compiler import syntax
+from whesl.language.compiler import quantities, syntax
 from whesl.language.compiler.parser import Parsed
 from whesl.language.compiler.source import Source
 from whesl.language.compiler.syntax import Word, unquote
@@ -152,7 +152,7 @@ class Declarations:
     def _own_handler(self, word: Word | None) -> str | None:
         if word is None:
             return None
-        self.not_empty(word, "handler")
+        quantities.not_empty(self._findings, word, "handler")
         return self._handler(word)
 
     def _handler(self, word: Word) -> str:
@@ -227,26 +227,6 @@ class Declarations:
             name,
             hint=_elsewhere(text) or self._findings.nearest(text, known) or own,
             expected=known,
-        )
-        return None
-
-    def not_empty(self, quoted: Word, what: str) -> bool:
-        """Whether a text in quotes is not empty; report an empty one."""
-        if unquote(quoted).strip():
-            return True
-        self._findings.add("ESL047", f"the name of the {what} is empty", quoted)
-        return False
-
-    def job_exception(self, quoted: Word) -> str | None:
-        """Return the type of a resource manager's exception; report a text that can be none."""
-        kind = unquote(quoted)
-        if kind and not any(character.isspace() or character in "=*?" for character in kind):
-            return kind
-        self._findings.add(
-            "ESL067",
-            f"{quoted.text[:40]} is not the type of a job exception",
-            quoted,
-            hint="a type is one word that is compared as it stands, for example exec, timeout or cancel",
         )
         return None
 

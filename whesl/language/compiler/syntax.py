@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whesl.language.detections.base import Stream
+from whesl.language.patterns_and_places import Stream
 
 
 @dataclass(frozen=True, slots=True)

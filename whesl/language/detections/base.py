@@ -15,59 +15,62 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
+from whesl.language.patterns_and_places import Pattern, Record, Source, Span
 from whesl.model.evidence import Cause, Evidence
 from whesl.model.states import NodeState
 
 if TYPE_CHECKING:
     from whesl.language.compiler.detection_checks import DetectionCheck
     from whesl.language.compiler.syntax import Form
-    from whesl.language.detections.disk import DiskMetric, Usage
-    from whesl.language.detections.promised import Promise
     from whesl.model.evidence import PredictedFailure
 
 Found = tuple[Evidence, ...]
 STREAMS = "stdout|stderr|output|file"
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of all records of the specification."""
+class DiskMetric(str, Enum):
+    """What a disk detector measures."""
+
+    SPACE = "space"
+    INODES = "inodes"
+    QUOTA = "quota"
 
 
-class Span(Record, frozen=True, kw_only=True):
-    """Where something stands in the source: 1-based lines and columns, end exclusive.
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Use of the file system that holds ``path``, as a fraction of what can be had.
 
-    ``file`` is set for what comes from an included file: a library's name in angle brackets, or a path.
+    ``path`` is as the specification writes it. Above 1 for a soft quota that was passed.
     """
 
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    file: str | None = None
+    path: str
+    metric: DiskMetric
+    fraction: float
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.fraction:.1%}"
 
 
-class Stream(str, Enum):
-    """Where a detector reads. OUTPUT is stdout and stderr together, one file or two."""
+class Broken(str, Enum):
+    """What is wrong with promised files."""
 
-    STDOUT = "stdout"
-    STDERR = "stderr"
-    OUTPUT = "output"
-    FILE = "file"
-
-
-class Source(Record, frozen=True, kw_only=True):
-    """A stream of the job, or a file (relative paths: to the task's working directory)."""
-
-    stream: Stream
-    path: str | None = None
+    MISSING = "missing"
+    EMPTY = "empty"
+    OLDER = "older"
+    UNMATCHED = "unmatched"
 
 
-class Pattern(Record, frozen=True, kw_only=True):
-    """A literal text or a regular expression, with the names it captures."""
+class Promise(Record, frozen=True, kw_only=True):
+    """Files that are to be there, and what must not be wrong with them.
 
-    text: str
-    regex: bool = False
-    captures: tuple[str, ...] = ()
+    ``path`` and ``than`` are globs in the task's working directory. ``than``: of files that none of them may
+    be older than. ``pattern`` is to be found in each of them. ``needed``: a missing file is wrong, too.
+    """
+
+    path: str
+    broken: Broken
+    than: str | None = None
+    pattern: Pattern | None = None
+    needed: bool = False
 
 
 class Reads(NamedTuple):

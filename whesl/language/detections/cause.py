@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.language.detections.base import Detector, Found, Kind, Span
+from whesl.language.detections.base import Detector, Found, Kind
+from whesl.language.patterns_and_places import Span
 from whesl.language.wording import one_of
 from whesl.model.evidence import Cause, CauseClass
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from whesl.language.detections.base import Detector, Found, Kind, Span
+from whesl.language.detections.base import Detector, DiskMetric, Found, Kind, Usage
+from whesl.language.patterns_and_places import Span
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -15,28 +15,6 @@ if TYPE_CHECKING:
 
     from whesl.language.compiler.detection_checks import DetectionCheck
     from whesl.language.compiler.syntax import Form
-
-
-class DiskMetric(str, Enum):
-    """What a disk detector measures."""
-
-    SPACE = "space"
-    INODES = "inodes"
-    QUOTA = "quota"
-
-
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """Use of the file system that holds ``path``, as a fraction of what can be had.
-
-    ``path`` is as the specification writes it. Above 1 for a soft quota that was passed.
-    """
-
-    path: str
-    metric: DiskMetric
-    fraction: float
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.fraction:.1%}"
 
 
 _METRICS = {"DISK": DiskMetric.SPACE, "INODES": DiskMetric.INODES, "QUOTA": DiskMetric.QUOTA}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whesl.language.detections.base import Detector, Found, Kind, Record, Span
+from whesl.language.detections.base import Detector, Found, Kind
+from whesl.language.patterns_and_places import Record, Span
+from whesl.language.signals import signal_names, signal_number
 from whesl.language.wording import one_of
 from whesl.model.evidence import Evidence
 
@@ -38,8 +40,6 @@ class ExitDetection(Kind, frozen=True, kw_only=True, tag="exit"):
 
     @classmethod
     def checked(cls, form: Form, check: DetectionCheck, span: Span) -> ExitDetection | None:
-        from whesl.language.compiler.operation_signatures import signal_names, signal_number
-
         ranges = [_range(first, last, check) for first, last in form.ranges("code")]
         codes = tuple(codes for codes in ranges if codes is not None)
         signals = []
@@ -122,7 +122,5 @@ def _exit_code(word: Word, check: DetectionCheck) -> int | None:
 
 
 def _signal(number: int) -> str:
-    from whesl.language.compiler.operation_signatures import signal_names, signal_number
-
     name = next((name for name in signal_names() if signal_number(name) == number), "signal")
     return f"{name} ({number})"

@@ -6,8 +6,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from whesl.language import wording
-from whesl.language.detections.base import Kind, Span
+from whesl.language.detections.base import Kind
 from whesl.language.detections.wording import of_window
+from whesl.language.patterns_and_places import Span
 
 if TYPE_CHECKING:
     from whesl.language.compiler.detection_checks import DetectionCheck

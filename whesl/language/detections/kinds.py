@@ -35,3 +35,8 @@ Detection = (
     | CountDetection
 )
 KINDS: tuple[type[Kind], ...] = get_args(Detection)
+
+
+def by_form() -> dict[str, type[Kind]]:
+    """Return the kind that each alternative of ``detection`` in the grammar becomes."""
+    return {alternative: kind for kind in KINDS for alternative in kind.alternatives}

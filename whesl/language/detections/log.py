@@ -16,8 +16,9 @@ import msgspec
 
 from whesl.language import wording as words
 from whesl.language.detections import wording
-from whesl.language.detections.base import STREAMS, Detector, Found, Kind, Pattern, Reads, Seen, Source, Span
+from whesl.language.detections.base import STREAMS, Detector, Found, Kind, Reads, Seen
 from whesl.language.detections.timers import HangDetection
+from whesl.language.patterns_and_places import Pattern, Source, Span
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:

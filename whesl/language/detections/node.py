@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from whesl.language.detections.base import Detector, Found, Kind, Span
+from whesl.language.detections.base import Detector, Found, Kind
+from whesl.language.patterns_and_places import Span
 from whesl.model.evidence import Evidence
 from whesl.model.states import NodeState
 

@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from whesl.language.detections import wording
-from whesl.language.detections.base import Detector, Found, Kind, Pattern, Record, Span
+from whesl.language.detections.base import Broken, Detector, Found, Kind, Promise
+from whesl.language.patterns_and_places import Span
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:
     from whesl.language.compiler.detection_checks import DetectionCheck
     from whesl.language.compiler.syntax import Form
-
-
-class Broken(str, Enum):
-    """What is wrong with promised files."""
-
-    MISSING = "missing"
-    EMPTY = "empty"
-    OLDER = "older"
-    UNMATCHED = "unmatched"
-
-
-class Promise(Record, frozen=True, kw_only=True):
-    """Files that are to be there, and what must not be wrong with them.
-
-    ``path`` and ``than`` are globs in the task's working directory. ``than``: of files that none of them may
-    be older than. ``pattern`` is to be found in each of them. ``needed``: a missing file is wrong, too.
-    """
-
-    path: str
-    broken: Broken
-    than: str | None = None
-    pattern: Pattern | None = None
-    needed: bool = False
 
 
 _KEYWORDS = {"MISSING": Broken.MISSING, "EMPTY": Broken.EMPTY, "OLDER": Broken.OLDER, "NOT": Broken.UNMATCHED}

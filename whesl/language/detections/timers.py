@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl.language.detections import wording
-from whesl.language.detections.base import STREAMS, Detector, Found, Kind, Pattern, Reads, Seen, Source, Span
+from whesl.language.detections.base import STREAMS, Detector, Found, Kind, Reads, Seen
+from whesl.language.patterns_and_places import Pattern, Source, Span
 from whesl.model.evidence import Evidence
 
 if TYPE_CHECKING:

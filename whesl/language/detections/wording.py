@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whesl.language.detections.base import Pattern, Source, Stream
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.wording import seconds
 
 _LONGEST = 160  # characters of a pattern or an argument that are shown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from whesl.language.detections.base import Pattern, Source, Stream
 from whesl.language.diagnostics import Findings, Severity
 from whesl.language.lint.statements import LEAST, Watched, all_jobs, named, same_jobs, same_lines
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.spec import ExceptionSpec, Operation, Otherwise
 
 _OUTPUT = Source(stream=Stream.OUTPUT)

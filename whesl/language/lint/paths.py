@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from whesl.language.compiler import syntax
 from whesl.language.compiler.syntax import Word
-from whesl.language.detections.base import Stream
 from whesl.language.diagnostics import Findings, Range, Severity
 from whesl.language.lint.statements import Done, Watched
 from whesl.language.path_expansion import path_arguments
+from whesl.language.patterns_and_places import Stream
 from whesl.language.spec import Operation, ResourceKind
 
 _OF_A_JOB = ("$SLURM_", "${SLURM_", "$WHESL_", "${WHESL_", "$FLUX_", "${FLUX_")

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from whesl.language.compiler import syntax
 from whesl.language.compiler.pattern_checks import found_in
-from whesl.language.detections.base import Pattern
 from whesl.language.diagnostics import Findings, Severity
 from whesl.language.lint.statements import LEAST, Done, Watched, named
+from whesl.language.patterns_and_places import Pattern
 
 # Lines of programs that are well. What is in most of them tells no fault.
 _ORDINARY = (

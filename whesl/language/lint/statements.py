@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from whesl.language.compiler import syntax
-from whesl.language.detections.base import Pattern, Reads, Source, Stream
+from whesl.language.detections.base import Reads
 from whesl.language.detections.kinds import Detection
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.spec import ExceptionSpec, RecoveryStep
 
 LEAST = 3  # letters and digits of a pattern that tells one line from another

@@ -17,7 +17,7 @@ from whesl.language.compiler.grammar import TOKEN
 from whesl.language.compiler.json_arguments import JSON_TOKEN, plain
 from whesl.language.compiler.lexer import STATEMENT, Lexeme, statements
 from whesl.language.compiler.source import Source
-from whesl.language.diagnostics import Result
+from whesl.language.result import Result
 
 WIDTH = 100
 INDENT = "    "

@@ -11,6 +11,7 @@ from whesl.model.errors import UsageError
 from whesl.prediction.free_nodes import conformal, features, forecast_ensemble, rollforward
 from whesl.prediction.free_nodes.hourly_free_node_history import Supply, supply
 from whesl.prediction.free_nodes.job_history import DAY, HOUR
+from whesl.prediction.free_nodes.past_forecasts import Forecast
 from whesl.prediction.free_nodes.rollforward import HOURS
 
 if TYPE_CHECKING:
@@ -26,30 +27,6 @@ if TYPE_CHECKING:
 _SETTLED = 14 * DAY  # after which a capacity can be told from use
 _LOOKED = 57 * DAY  # shares of capacities of four weeks, which each need four weeks
 NO_CALENDAR = np.zeros((0, 2))
-
-
-class Forecast(NamedTuple):
-    """Quantiles of the least number of free nodes in each of the next hours.
-
-    Attributes:
-        now: when hour 1 begins, in seconds.
-        capacity: nodes or processors, as the job log counts.
-        levels: of the quantiles.
-        nodes: shape (hours, levels), ascending in each row.
-        running: jobs that run.
-        waiting: jobs that wait for nodes.
-        held: jobs that something else holds.
-        shares: quantiles before calibration, as shares of the capacity, shape (levels, hours).
-    """
-
-    now: float
-    capacity: float
-    levels: tuple[float, ...]
-    nodes: Floats
-    running: int
-    waiting: int
-    held: int
-    shares: Floats
 
 
 class Learnable(NamedTuple):

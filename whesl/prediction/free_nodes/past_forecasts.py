@@ -1,9 +1,9 @@
-"""Forecasts that were given, kept in a file beside the model: their outcomes calibrate later intervals."""
+"""A forecast; those that were given, in a file beside the model: their outcomes calibrate later intervals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,35 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from whesl.prediction.free_nodes.forecast import Forecast
     from whesl.prediction.free_nodes.job_history import Floats, Jobs
 
 _IS = "forecasts of free nodes that were given"
 _KEPT = 60 * DAY
 _TABLES = ("low", "high", "from_", "to", "truth")
+
+
+class Forecast(NamedTuple):
+    """Quantiles of the least number of free nodes in each of the next hours.
+
+    Attributes:
+        now: when hour 1 begins, in seconds.
+        capacity: nodes or processors, as the job log counts.
+        levels: of the quantiles.
+        nodes: shape (hours, levels), ascending in each row.
+        running: jobs that run.
+        waiting: jobs that wait for nodes.
+        held: jobs that something else holds.
+        shares: quantiles before calibration, as shares of the capacity, shape (levels, hours).
+    """
+
+    now: float
+    capacity: float
+    levels: tuple[float, ...]
+    nodes: Floats
+    running: int
+    waiting: int
+    held: int
+    shares: Floats
 
 
 @dataclass(frozen=True, eq=False, slots=True)

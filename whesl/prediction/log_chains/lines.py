@@ -12,7 +12,7 @@ import time as clocks
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from whesl.language.detections.base import Pattern
+from whesl.language.patterns_and_places import Pattern
 from whesl.model.errors import UsageError
 from whesl.runtime.detect.engines import capturer
 from whesl.runtime.detect.regex_canonical_form import canonical

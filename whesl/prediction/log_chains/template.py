@@ -6,7 +6,7 @@ line that has it is then compared with whole templates.
 
 from __future__ import annotations
 
-from whesl.language.detections.base import Pattern
+from whesl.language.patterns_and_places import Pattern
 from whesl.model.errors import UsageError
 from whesl.runtime.detect.regex_canonical_form import MAX_LITERAL, canonical
 

@@ -19,9 +19,8 @@ import math
 from collections.abc import Callable, Collection, Sequence, Set
 from typing import Any
 
-from whesl.language.detections.base import Detector, Found, Kind, Pattern, Seen, Source
-from whesl.language.detections.disk import DiskMetric, Usage
-from whesl.language.detections.promised import Promise
+from whesl.language.detections.base import Detector, DiskMetric, Found, Kind, Promise, Seen, Usage
+from whesl.language.patterns_and_places import Pattern, Source
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, Detected, Evidence
 from whesl.model.recovery_criterion import Reach

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from whesl.language.detections.disk import DiskMetric, Usage
+from whesl.language.detections.base import DiskMetric, Usage
 from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.detect.filesystem_type import LUSTRE, magic_of, mount_source
 

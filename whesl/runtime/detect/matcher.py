@@ -21,7 +21,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-from whesl.language.detections.base import Pattern
+from whesl.language.patterns_and_places import Pattern
 from whesl.runtime.detect.engines import Engine, capturer, make_engine
 from whesl.runtime.detect.regex_canonical_form import canonical
 

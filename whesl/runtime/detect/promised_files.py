@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from whesl.language.detections.promised import Broken, Promise
+from whesl.language.detections.base import Broken, Promise
 from whesl.runtime.detect.filesystem_type import CACHED_BY_TIME, magic_of
 
 if TYPE_CHECKING:

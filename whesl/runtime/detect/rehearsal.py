@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.language.detections.base import Pattern, Source
+from whesl.language.patterns_and_places import Pattern, Source
 from whesl.language.spec import Spec
 from whesl.model.evidence import Detected, History
 from whesl.model.workflow import Task

@@ -7,6 +7,7 @@ library has an exception for a message, the entry names it; a test holds that wh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ import msgspec
 from whesl.files.toml import load
 from whesl.model.evidence import Advice, CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Entry
-from whesl.runtime.diagnose.prepared import DIRECTORY, SUFFIX
 from whesl.runtime.diagnose.vocabulary import ADVICE, LASTING, STRENGTH, Role
 
 _HINT = "docs/why.md says what a table of the knowledge has"
@@ -44,10 +44,9 @@ class _Table(msgspec.Struct, frozen=True):
     ignores: list[str] = []
 
 
-def entries() -> tuple[Entry, ...]:
-    """Return all entries, in the order of files and tables: what ``whesl.runtime.diagnose.prepared`` is made
-    of."""
-    return tuple(entry for path in sorted(DIRECTORY.glob(f"*{SUFFIX}")) for entry in read(path))
+def entries(tables: Iterable[Path]) -> tuple[Entry, ...]:
+    """Return all entries of files, in their order: what ``whesl.runtime.diagnose.prepared`` is made of."""
+    return tuple(entry for path in tables for entry in read(path))
 
 
 def read(path: Path) -> tuple[Entry, ...]:

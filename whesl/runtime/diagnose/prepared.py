@@ -20,7 +20,6 @@ from whesl.runtime.diagnose.vocabulary import Role
 
 DIRECTORY = Path(__file__).parent / "knowledge"
 FILE = DIRECTORY / "prepared.json"
-SUFFIX = ".toml"
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +51,7 @@ def made() -> Prepared:
     from whesl.runtime.diagnose import knowledge
     from whesl.runtime.diagnose.needles import needles
 
-    entries = knowledge.entries()
+    entries = knowledge.entries(_tables())
     return Prepared(
         made_of=checksum(),
         entries=entries,
@@ -68,8 +67,12 @@ def checksum() -> int:
         Path(__file__).parent / name
         for name in ("knowledge.py", "needles.py", "diagnosis_records.py", "vocabulary.py")
     ]
-    files = (*sorted(DIRECTORY.glob(f"*{SUFFIX}")), *own)
+    files = (*_tables(), *own)
     return zlib.crc32(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in files))
+
+
+def _tables() -> list[Path]:
+    return sorted(DIRECTORY.glob("*.toml"))
 
 
 def encoded(found: Prepared) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from whesl.language.detections.base import Pattern
+from whesl.language.patterns_and_places import Pattern
 from whesl.model.evidence import CauseClass
 from whesl.runtime.detect.engines import Engine, searcher
 from whesl.runtime.detect.regex_canonical_form import canonical

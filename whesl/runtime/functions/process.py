@@ -131,7 +131,7 @@ def broken(outputs: Sequence[str], inputs: Sequence[str]) -> list[str]:
     """
     if not outputs:
         return []
-    from whesl.language.detections.promised import Broken, Promise
+    from whesl.language.detections.base import Broken, Promise
     from whesl.runtime.detect import promised_files
 
     now = time.monotonic()

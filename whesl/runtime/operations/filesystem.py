@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from whesl.language.detections.disk import DiskMetric
+from whesl.language.detections.base import DiskMetric
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.pathmap import PathMap

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from whesl.language.compiler.operation_signatures import mebibytes, shell_operator, signal_number
+from whesl.language.compiler.operation_signatures import mebibytes, shell_operator
+from whesl.language.signals import signal_number
 from whesl.language.spec import Operation, ResourceKind
 
 HANDLER_TIMEOUT = 60.0

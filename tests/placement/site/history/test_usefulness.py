@@ -19,7 +19,7 @@ from whesl.cli.group import cli
 from whesl.lab.predictor_evaluation.evaluation import Questions
 from whesl.model.errors import RefusedError
 from whesl.placement.site.history import model, model_selection, report, rolling, scoring, usefulness
-from whesl.placement.site.history.scoring import Scored
+from whesl.placement.site.history.site_score import Scored
 from whesl.placement.site.history.usefulness import Criterion, Estimate, Verdict
 from whesl.placement.site.slurm.prediction_sources import Sources
 from whesl.prediction.failures import recency

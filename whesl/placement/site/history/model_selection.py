@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from whesl.placement.site.history.rolling import Rolled
-    from whesl.placement.site.history.scoring import Scored
     from whesl.placement.site.history.site_history import SiteHistory
+    from whesl.placement.site.history.site_score import Scored
     from whesl.prediction.failures.failure_history import History
     from whesl.prediction.failures.predictor_base import ArrayPredictor
     from whesl.prediction.failures.signs import Signs

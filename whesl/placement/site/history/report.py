@@ -19,8 +19,8 @@ from whesl.placement.site.history.usefulness import TOLD, Verdict
 if TYPE_CHECKING:
     from whesl.lab.results.table_and_figure import Figure
     from whesl.placement.site.history.rolling import Rolled
-    from whesl.placement.site.history.scoring import Scored
     from whesl.placement.site.history.site_history import SiteHistory
+    from whesl.placement.site.history.site_score import Scored
     from whesl.placement.site.history.usefulness import Estimate, Use
 
 _HOLDS = {True: "yes", False: "no", None: "too little to tell"}

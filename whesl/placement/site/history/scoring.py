@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whesl.lab.predictor_evaluation import catalogue
 from whesl.model.errors import UsageError
 from whesl.placement.site.history import model_selection, rolling, usefulness
-from whesl.placement.site.history.usefulness import Criterion, Estimate, Verdict
+from whesl.placement.site.history.site_score import Scored
+from whesl.placement.site.history.usefulness import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from whesl.placement.site.history.rolling import Rolled, Score
     from whesl.placement.site.history.site_history import SiteHistory
 
 WEEKS = 8.0  # that are scored
 _SHARE = 0.25  # of a shorter history, at most
 _LEAST = 2.0  # weeks of history of which some can be scored
 _WEEK = 7 * 86400.0
-
-
-class Scored(NamedTuple):
-    """What came out.
-
-    Attributes:
-        rolled: how each predictor did on the last weeks.
-        chosen: the one that learn would have taken before them.
-        why: how it was chosen.
-        lost: node-hours that a node's failure is taken to cost.
-        assumed: whether ``lost`` is an assumption, and not what jobs or the caller said.
-        criteria: the conditions of the verdict.
-    """
-
-    rolled: Rolled
-    chosen: str
-    why: str
-    lost: float
-    assumed: bool
-    criteria: tuple[Criterion, ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the chosen predictor may act."""
-        return usefulness.verdict(self.criteria)
-
-    @property
-    def score(self) -> Score:
-        """How the chosen predictor did."""
-        return self.rolled.scores[self.chosen]
 
 
 def weeks(found: SiteHistory) -> float:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
     from whesl.model.journal_record import Record
-    from whesl.placement.site.slurm.placement_service import Status
+    from whesl.placement.site.slurm.placement_status import Status
 
 
 class Figures:

@@ -35,6 +35,7 @@ from whesl.placement.site.publish.node_change_records import (
     WouldNot,
 )
 from whesl.placement.site.slurm.placement_metrics import Figures
+from whesl.placement.site.slurm.placement_status import Status
 from whesl.runtime.journal.store import Journal
 from whesl.runtime.locking import takeover_lock
 
@@ -54,28 +55,6 @@ Key = tuple[str, What]
 TABLE, LOOKUP, JOURNAL, STATUS, LOCK = "table.json", "slurm.table", "journal.db", "status.json", "lock"
 _STALE = 3  # periods after which a table must not be used any more
 _STEADY = 120.0  # and seconds that it holds at least
-
-
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``whesl placement status`` shows. Times are seconds since the epoch.
-
-    ``held``: changes of nodes that are made; ``refused``: those that Slurm did not take, with why.
-    """
-
-    pid: int
-    time: float
-    active: bool
-    period: float
-    source: str = ""
-    problem: str = ""
-    cluster: str = ""
-    nodes: int = 0
-    at_risk: int = 0
-    held: tuple[tuple[str, str, str], ...] = ()
-    refused: tuple[tuple[str, str, str], ...] = ()
-    would: tuple[tuple[str, str, str], ...] = ()
-    figures: dict[str, int] = {}
-    leaving: bool = False
 
 
 class Service:

@@ -11,7 +11,7 @@ import msgspec
 
 from whesl.files import decode_errors, file_retry
 from whesl.files.decode_errors import UNDECODABLE
-from whesl.language.detections.base import Source
+from whesl.language.patterns_and_places import Source
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import WheslError
 from whesl.model.evidence import LastLines
@@ -26,7 +26,7 @@ from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal import Clock
 
 if TYPE_CHECKING:
-    from whesl.language.detections.disk import Usage
+    from whesl.language.detections.base import Usage
     from whesl.model.evidence import Cause, Detected
     from whesl.runtime.detect.promised_files import Look, Looking
     from whesl.runtime.detect.task_watch import Watch

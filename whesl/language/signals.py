@@ -1,0 +1,21 @@
+"""Signals by name and number."""
+
+from __future__ import annotations
+
+import signal
+
+
+def signal_number(text: str) -> int | None:
+    """Return the number of a signal named ``SIGTERM``, ``TERM`` or ``15``; None when there is no such one."""
+    if text.isdecimal() and text.isascii():
+        # A number of more digits is none, and could be too long to be read.
+        number = int(text) if len(text) <= 3 else 0
+        return number if number in signal.valid_signals() else None
+    name = text.upper()
+    name = name if name.startswith("SIG") else f"SIG{name}"
+    return signal.Signals[name].value if name in signal.Signals.__members__ else None
+
+
+def signal_names() -> tuple[str, ...]:
+    """Return the names of all signals."""
+    return tuple(signal.Signals.__members__)
