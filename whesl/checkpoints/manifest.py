@@ -29,7 +29,7 @@ class Part(NamedTuple):
     """One rank's file, or its share of a file that all ranks have written.
 
     Attributes:
-        rank: whose.
+        rank: the rank that wrote it.
         bytes: its size.
         checksum: CRC-32, as of zlib.
         name: of the file, in the checkpoint's directory.

@@ -61,7 +61,7 @@ def shares(folder: Path, parts: Sequence[Part]) -> tuple[Part, ...]:
 
     Args:
         folder: of the checkpoint.
-        parts: as the ranks have told them; what they say of a file of several ranks is not used.
+        parts: as the ranks have reported them; those of a file of several ranks are computed anew.
 
     Raises:
         OSError: a file cannot be read.

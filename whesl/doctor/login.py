@@ -83,7 +83,7 @@ def _group_limit(name: str) -> int | None:
 
 
 def sessions() -> list[Finding]:
-    """Look whether logging out ends what was left running; nothing where systemd does not run."""
+    """Look whether logging out ends processes that were left running; nothing where systemd does not run."""
     if not _SYSTEMD.is_dir():
         return []
     settings = _logind()

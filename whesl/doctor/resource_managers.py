@@ -123,7 +123,7 @@ _FLAVOURS = (
 
 
 def flavour(text: str) -> str:
-    """Return which MPI a launcher is of, by what it says of its version; "" when that is not known."""
+    """Return the MPI that a launcher belongs to, by its version's text; "" when that is not known."""
     lowered = text.lower()
     return next((name for name, words in _FLAVOURS if any(word in lowered for word in words)), "")
 

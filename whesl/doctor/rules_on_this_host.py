@@ -47,7 +47,7 @@ class Surroundings:
         spec: the checked specification.
         file: its file.
         texts: the files that it was read from, by the names that findings give them.
-        workflow: whose tasks it is for; None when that is not known.
+        workflow: the workflow of the tasks; None when that is not known.
         workspace: where relative paths begin; None for the directories of the workflow's tasks.
         spares: how many spare nodes each job of the workflow will have, None when that is not known.
         environment: in which variables are looked for.

@@ -191,7 +191,7 @@ def replace(path: str | os.PathLike[str], content: bytes, *, mode: int = 0o600, 
         path: the file.
         content: all of it.
         mode: who may do what with it, whatever the umask; the user alone.
-        limit: seconds for which it is tried where that fails for the moment.
+        limit: seconds for which a call that fails for the moment is repeated.
     """
     retried(lambda: _replace(path, content, mode), limit)
 
@@ -234,7 +234,7 @@ def close(descriptor: int) -> None:
 
 
 def told(error: OSError) -> str:
-    """Return an error for people: what the system says, the name by which it is looked up, and the file."""
+    """Return an error for people: the system's message, its name to look it up by, and the file."""
     name = errno.errorcode.get(error.errno or 0, "")
     where = f": {os.fsdecode(error.filename)}" if isinstance(error.filename, (str, bytes)) else ""
     return f"{error.strerror or error}{f' ({name})' if name else ''}{where}"

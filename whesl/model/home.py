@@ -21,7 +21,7 @@ def chosen(environment: Mapping[str, str] = os.environ, otherwise: str = "") -> 
     """Return the home that an environment names, as it is written there.
 
     Args:
-        environment: whose ``WHESL_HOME`` counts.
+        environment: the one with ``WHESL_HOME``.
         otherwise: what counts where it names none; without it ``~/.whesl``.
     """
     return environment.get(VARIABLE) or otherwise or os.path.expanduser(_USUAL)  # noqa: PTH111

@@ -55,7 +55,7 @@ class RequeueSaid(TextEnum):
 
 
 class JobRaiseOutcome(TextEnum):
-    """What came of raising an exception on a job. ``NONE``: there is nothing to raise it on."""
+    """The result of raising an exception on a job. ``NONE``: there is nothing to raise it on."""
 
     OPEN = ""
     RAISED = "raised"

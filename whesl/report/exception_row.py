@@ -1,4 +1,4 @@
-"""One exception of a report: what was seen, what was planned and what came of it, as records and in words."""
+"""One exception of a report: its evidence, its plan and its outcome, as records and in words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def intended(step: PlanStep) -> str:
 
 
 def noted(step: str, note: str) -> str:
-    """Return a planned step with what came of it; a reason that the note tells again is told once."""
+    """Return a planned step with its result; a reason that the note repeats is shown once."""
     name, _, because = step.partition(" (")
     return f"{name if because and because.removesuffix(')') in note else step}: {note}"
 

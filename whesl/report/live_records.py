@@ -22,7 +22,7 @@ class Feed:
 
     Args:
         home: the WHESL home.
-        workflow: whose records are wanted.
+        workflow: the workflow whose records are read.
     """
 
     def __init__(self, home: Path, workflow: Workflow) -> None:

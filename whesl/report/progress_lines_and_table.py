@@ -23,7 +23,7 @@ from whesl.runtime.journal.records import coordinator_records, isolator_records
 _LINE = 140
 _ROWS = 24
 _SAID = 6
-_FRAME = 5  # the head (two lines at 80 columns), the columns' names, what is left out, the cursor
+_FRAME = 5  # lines for the head (two at 80 columns), the columns' names, the count of hidden rows, the cursor
 _QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
 
 

@@ -21,7 +21,7 @@ _LONGEST_REMARK = 240
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """A task's whole story. Times in seconds. ``unwatched``: that no exception of the rules is for it.
 
-    ``handled``: exceptions and what came of them, as in a report (``whesl.report.exception_row``).
+    ``handled``: exceptions and their outcomes, as in a report (``whesl.report.exception_row``).
     ``notes``: what else its user should know. ``last``: the last lines of an attempt that failed in the end,
     ``cause``: what it died of.
     """
@@ -125,7 +125,7 @@ def text(summary: Summary) -> str:
 def remark(summary: Summary) -> str:
     """Return a summary in a few words, for a job's record at its resource manager.
 
-    Empty for a task that did what it was to do and of which nothing else is to be said.
+    Empty for a task that has completed without anything worth a line.
     """
     if summary.exit_code == 0 and not summary.handled:
         return ""

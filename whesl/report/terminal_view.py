@@ -38,7 +38,7 @@ _ORDER = (
 )
 _RANK = {state: rank for rank, state in enumerate(_ORDER)}
 _LATEST = 5
-# A head, its bar, its counts, the columns' names, and a line for what is left out.
+# Lines: the head, its bar, its counts, the columns' names, and the count of hidden rows.
 _FRAME = 5
 _NARROW = 60
 

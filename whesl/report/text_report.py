@@ -18,7 +18,7 @@ from whesl.report.report_records import Report, TaskRow
 _LINE = 160
 _NAMES = 5  # of tasks in one line
 _PIPE = 1_000  # columns of a table in a pipe
-# Exceptions, and tasks: of more, only those that have not simply completed are shown, and so many of them.
+# The most exceptions, and tasks, that are shown; of more tasks, only those that have not simply completed.
 _MOST = 250
 _QUIET = frozenset({"completed", "skipped", "registered"})
 _GOOD = frozenset({"recovered", "completed", "skipped", "observed", "transformed"})
@@ -83,7 +83,7 @@ def headline(report: Report) -> str:
 
 
 def became(report: Report) -> str:
-    """Return what came of the exceptions: how many were recovered, and how many only restarted."""
+    """Return the outcomes of exceptions: how many were recovered, and how many only restarted."""
     totals = report.totals
     again = f", {totals.restarted} restarted" if totals.restarted else ""
     return f"{totals.recovered} recovered in place{again}"

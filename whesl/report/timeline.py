@@ -71,7 +71,7 @@ def _elapsed(value: float) -> str:
 
 
 def timeline(report: Report) -> Element | None:
-    """Return the figure, None for a workflow of which nothing ran."""
+    """Return the figure, None for a workflow without any attempt."""
     if report.began is None or report.until is None:
         return None
     scale = Scale(report.began, max(report.until, report.began + 0.001))

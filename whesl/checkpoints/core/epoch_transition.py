@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-AGAIN, SELDOM = 1.0, 60.0  # seconds until what was given up is tried again: doubled each time, at most
+# seconds until a checkpoint that was given up is tried again: at first, doubled each time, and at most
+AGAIN, SELDOM = 1.0, 60.0
 
 
 class EpochTransition:

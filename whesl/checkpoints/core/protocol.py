@@ -226,7 +226,7 @@ class _Transition(EpochTransition):
             if other.phase is NodePhase.MIGRATING and nearer:
                 self._abort(name, f"{event.node} fails before")
                 aborted = True
-        known = node.fails_at - self.now  # what is left by what was predicted before
+        known = node.fails_at - self.now  # the rest of the lead time of an earlier prediction
         nearer = event.lead < known - max(REPEATED * known, 1.0)
         self._set(event.node, fails_at=fails_at, move=event.move, covered=node.covered and not nearer)
         evidence = event.evidence or "no evidence"

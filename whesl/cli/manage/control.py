@@ -35,7 +35,7 @@ _WORDS = {"resume": "goes on", "pause": "is to pause", "cancel": "is to end"}
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a task, and whether that is waited for."""
+    """A request to a task, and whether the command waits for it."""
 
     task: str = argument(shell_complete=completion_candidates.tasks)
     wait: bool = option(False, "Return when it has happened.")

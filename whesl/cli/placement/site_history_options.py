@@ -156,7 +156,7 @@ def _signs(found: Gathering, read: Records) -> None:
 
 
 def show(found: SiteHistory) -> None:
-    """Say what was read, and what was left out, on standard error."""
+    """Report what was read and left out, on standard error."""
     history = found.history
     days = (history.finish - history.begin) / 86400.0
     click.echo(f"{history.nodes:,} nodes, {days:.1f} days, {len(history):,} failures", err=True)

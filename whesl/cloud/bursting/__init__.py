@@ -1,1 +1,1 @@
-"""A site's own bursting: Slurm's CLOUD nodes as instances of a provider, and a reaper of what is left."""
+"""A site's own bursting: Slurm's CLOUD nodes as instances of a provider, and a reaper of orphans."""

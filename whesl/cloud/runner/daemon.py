@@ -1,4 +1,4 @@
-"""The runner's shell: it writes records, carries commands out, and tells the core what came of them.
+"""The runner's shell: it writes records, carries commands out, and gives their results to the core.
 
 One thread decides and writes; what may take long is done by others, a few for each side. These read a copy of
 the run's state, which is made anew after each record. A call that failed for the moment is repeated until it

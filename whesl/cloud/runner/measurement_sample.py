@@ -1,4 +1,4 @@
-"""DPB at work: a part of the tasks, really run on each platform, and the profile that comes of it."""
+"""DPB at work: a part of the tasks, run on each platform, and the profile that is estimated from it."""
 
 from __future__ import annotations
 

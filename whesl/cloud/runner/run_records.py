@@ -1,4 +1,4 @@
-"""What a run writes down, each before what it says is done. Times are seconds since the epoch."""
+"""A run's records, each written before the act that it announces. Times are seconds since the epoch."""
 
 from __future__ import annotations
 

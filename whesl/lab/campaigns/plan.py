@@ -1,4 +1,4 @@
-"""A campaign's file: what is varied and what is not, and the cells that come of it.
+"""A campaign's file: varied and fixed parameters, and the cells that they span.
 
     name = "policies"
     seed = 42

@@ -189,7 +189,7 @@ def evaluate(
 
     Args:
         history: all failures.
-        predictors: which.
+        predictors: their names.
         settings: what is asked.
         progress: told how far it is.
 

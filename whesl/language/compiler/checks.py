@@ -1,4 +1,4 @@
-"""From statements to a checked specification: what they mean together."""
+"""From statements to a checked specification: the meaning of all statements together."""
 
 from __future__ import annotations
 

@@ -337,7 +337,7 @@ def _explain(
         hint = hint or _invalid_hint(problem, written)
         findings.add(problem.code, problem.message, problem, hint=hint)
         return
-    # Only words that are written as they stand in the list can be what was meant.
+    # Only words that stand in the list as they are written can be suggested.
     fixed = [word for word in wanted if word.isidentifier()] if len(offending.text) > 2 else []
     hint = hint or findings.nearest(offending.text, fixed) or (change.hint if change is not None else "")
     # Arguments in braces may go over several lines; the message stays on one.

@@ -102,7 +102,7 @@ class RecoveryCheck:
             if name in arguments.places
         ]
         for placeholder in {word.text: word for word in reversed(arguments.placeholders)}.values():
-            # A node that is not captured is the suspect, which is what was meant.
+            # Without a captured node the suspect is taken, which the author most likely means.
             if placeholder.text in captured.ever - captured.always - {"node"}:
                 without = "the step cannot be done, and ELSE applies"
                 if placeholder.text in BUILT_IN_PLACEHOLDERS:

@@ -70,7 +70,7 @@ class TaskPolicy(Protocol):
 
         Args:
             view: the ready tasks and what they would take.
-            predictor: what is asked about nodes.
+            predictor: answers questions about nodes.
             now: in seconds.
         """
 

@@ -95,6 +95,6 @@ class Policy(Protocol):
 
         Args:
             view: the machine and its jobs.
-            predictor: what is asked about nodes; None where nothing is predicted.
+            predictor: answers questions about nodes; None where nothing is predicted.
             now: in seconds.
         """

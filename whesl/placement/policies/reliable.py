@@ -149,7 +149,7 @@ def choose(
     """Return the free nodes of least risk for one job; for any simulator or manager.
 
     Args:
-        predictor: what is asked about the nodes.
+        predictor: answers questions about the nodes.
         free: candidates, ascending; no fewer than ``size``.
         size: how many are needed.
         now: when the job starts, in seconds.

@@ -197,7 +197,7 @@ def ranking(probability: Floats, failed: Flags) -> float:
 
 
 class Calibration(NamedTuple):
-    """What was said beside what happened, in bins with equally many questions.
+    """Predicted probabilities beside the shares that failed, in bins with equally many questions.
 
     Attributes:
         said: the mean answer of each bin.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CHI2 = 3.84  # 95 % confidence with one degree of freedom
 _LEAST = 5  # gaps below which the chi-squared approximation says nothing
-_TRIED = 8  # of the most significant periods of what is left
+_TRIED = 8  # most significant periods of the remaining failures that are tried
 _SKIPS = 3  # a cycle goes on when up to two of its events are missing
 
 

@@ -93,7 +93,7 @@ class Given:
         """Return these with the outcomes that are known at a time, and with what is aimed at after them.
 
         Args:
-            history: jobs, of which nothing after ``now`` is looked at.
+            history: jobs; nothing after ``now`` is used.
             now: in seconds.
         """
         past = history.until(now)

@@ -83,7 +83,7 @@ def state(history: Jobs, now: float, pools: Floats, closed: Floats, *, smallest_
     """Return what runs and what waits at a moment.
 
     Args:
-        history: jobs, of which nothing after ``now`` is looked at.
+        history: jobs; nothing after ``now`` is used.
         now: in seconds.
         pools: nodes of each pool, shape (pools,).
         closed: announced maintenance, shape (windows, 2), in seconds.

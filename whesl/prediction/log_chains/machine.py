@@ -51,7 +51,7 @@ class Steps:
     """The templates of all chains, each once, and where they stand.
 
     Args:
-        chains: whose steps are templates.
+        chains: the chains, with templates as steps.
 
     Attributes:
         chains: the same.

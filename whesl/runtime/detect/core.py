@@ -253,7 +253,7 @@ class Detectors:
         """Take that an attempt has ended well without what was promised; return what it raises.
 
         Args:
-            promise: which.
+            promise: the file, and what had to hold of it.
             file: the file that is not as promised, or the glob that none has.
             detail: what is wrong with it.
             now: seconds since the epoch.
@@ -290,7 +290,7 @@ class Detectors:
         Args:
             exception_type: its type, as it was raised.
             severity: 0, the worst, to 7.
-            note: what it says.
+            note: its text, for people.
             nodes: the nodes that the note names; each becomes evidence against that node.
             job_id: the job or step that it was raised on.
             now: seconds since the epoch.

@@ -82,7 +82,7 @@ def looked(promise: Promise, place: Callable[[str], str], lag: float, until: flo
     """Return what is seen of a promise.
 
     Args:
-        promise: which.
+        promise: the file, and what has to hold of it.
         place: where a path of the rules is.
         lag: until when a file system may not show what another node has written, on the monotonic clock.
         until: when the look has to come to an end, on the monotonic clock.

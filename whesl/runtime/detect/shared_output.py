@@ -1,4 +1,4 @@
-"""An output file that several tasks have in common: whose bytes are whose. Standard library only.
+"""An output file that several tasks share: which bytes are which task's. Standard library only.
 
 The first task writes to the file itself, and holds a lock on one byte far behind any content for that. A task
 that finds that byte locked writes to a file of its own. Its keeper appends that to the common file by whole
@@ -32,7 +32,7 @@ _RECORD = struct.Struct("<QQ")  # where a piece begins, and where it ends
 _BEHIND = 1 << 62  # where the locked bytes are
 _WITHIN = "WHESL_ATTEMPT_TOKEN"  # in every attempt's environment: who finds it runs in a task
 _PATIENCE = 0.5  # seconds
-_ASKED = 0.1  # seconds for which it is believed that there is no table
+_ASKED = 0.1  # seconds between two looks whether there is a table
 _SETTLED = 0.2  # seconds after which everybody knows of a table
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
 

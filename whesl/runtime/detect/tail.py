@@ -42,7 +42,7 @@ QUEUE_LIMIT = 16  # files held for one path
 # inotify(7), struct inotify_event: watch, mask, cookie, length of the name that follows. Taken apart here,
 # since a program that prints much is heard of hundreds of times a second.
 _EVENT = struct.Struct("iIII")
-_EVENTS_SIZE = 1 << 14  # bytes of events that are taken at once; what is left keeps the descriptor readable
+_EVENTS_SIZE = 1 << 14  # bytes of events that are read at once; unread events keep the descriptor readable
 _OVERFLOW = int(inotify_simple.flags.Q_OVERFLOW)
 _MODIFIED = int(inotify_simple.flags.MODIFY)
 _MASK = (

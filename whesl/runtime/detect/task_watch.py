@@ -156,7 +156,7 @@ class Watch:
         return sorted(found, key=lambda detected: detected.order)
 
     def skim(self, now: float) -> bool:
-        """Take in what is new where nothing in it matters; False when ``poll`` has to look at what is left.
+        """Read new output in which nothing matches; False when ``poll`` has to look at the rest.
 
         What ``poll`` would do, except that timers are not judged: call that when ``next_deadline`` comes.
         """
@@ -182,7 +182,7 @@ class Watch:
                     return False
                 self._tailer.skip(path, count, bytes(self._room[max(begin, end - MARK) : end]))
                 if matches:
-                    # Signs of life, of which nothing comes.
+                    # Signs of life, which raise nothing.
                     self._judge(reading, matches, now)
                 self.detectors.output(count, now)
                 self._seen.update(reading.sources)

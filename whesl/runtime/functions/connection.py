@@ -139,7 +139,7 @@ def _log() -> str:
 
 
 def _exchange(link: socket.socket, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Say what is asked for, and return the answer; None where who was to answer was killed."""
+    """Send a request and return the answer; None where the process that had to answer was killed."""
     try:
         link.sendall(json.dumps(request).encode())
         link.shutdown(socket.SHUT_WR)

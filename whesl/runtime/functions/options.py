@@ -19,7 +19,7 @@ Files = str | Sequence[str] | Callable[..., str | Sequence[str]]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
-    """What is asked for beside the function's own process.
+    """The options of a protected function.
 
     Attributes:
         retry_on: exceptions after which the function is called again, in a new process.
@@ -68,7 +68,7 @@ class Options:
 
 
 class Protected(NamedTuple):
-    """A function as its author wrote it, and what is asked for."""
+    """A function as its author wrote it, and its options."""
 
     function: Callable[..., Any]
     options: Options

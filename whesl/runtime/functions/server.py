@@ -105,7 +105,7 @@ class Server:
         self._poller.register(keeper, select.POLLIN)
         self._poller.register(
             link, 0
-        )  # only that the caller has let go: what it says is the keeper's to read
+        )  # only whether the caller has closed the connection: its messages are for the keeper
 
     def _end(self, keeper: int) -> None:
         pid, link = self._calls.pop(keeper)

@@ -120,7 +120,7 @@ def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 
 def _judged(name: str, answer: dict[str, Any], outcome: payload.Outcome | None, directory: str) -> Any:
-    """Return a call's result, or raise what it raised, or what has become of it.
+    """Return a call's result, or raise its exception, or the error for a process that ended without a result.
 
     Args:
         name: the function's.

@@ -120,7 +120,7 @@ def make_plan(spec: Spec, raised: Raised, context: Context, *, entity: Entity = 
         spec: the whole specification (it says which operations have custom handlers).
         raised: the exception with its evidence.
         context: the task at that moment.
-        entity: whose steps.
+        entity: the entity whose steps are planned.
 
     Raises:
         RecoveryError: for an exception that the specification lacks, an argument of the wrong kind or

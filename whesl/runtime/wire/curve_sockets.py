@@ -311,7 +311,7 @@ class ClientSocket:
         Raises WheslError when the address has no valid form.
         """
         self.disconnect()
-        self.events()  # what was told of the address before
+        self.events()  # events of the address from before are dropped
         self.failed = False
         try:
             self.socket.curve_serverkey = server_key.encode()

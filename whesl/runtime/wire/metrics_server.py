@@ -49,7 +49,7 @@ class MetricsServer:
     """Serves a collector's figures at ``/metrics`` until it is closed, or the process ends.
 
     Args:
-        collector: what is asked for figures; its names are not checked, it is the only one.
+        collector: gives the figures; its names are not checked, since it is the only one.
         host: address to listen on.
         port: its port.
 

@@ -70,7 +70,7 @@ def leave(home: Path, incarnation: str, envelopes: Iterable[Envelope]) -> Path:
 
 
 def collect(home: Path) -> tuple[list[Left], list[Path]]:
-    """Return what was left, oldest first, and the files that could not be understood."""
+    """Return the messages that were left, oldest first, and the files that could not be understood."""
     found: list[tuple[float, str]] = []
     for name in file_retry.names(places.spool(home)):
         with contextlib.suppress(OSError):  # not now; it is looked at again

@@ -22,7 +22,7 @@ def kill(cluster: Cluster, node: str, instance: str, spared: set[int]) -> None:
     While a program is being replaced by another one (execve) nothing does, so two looks are needed.
 
     Args:
-        cluster: whose nodes the instances are.
+        cluster: the cluster that the instances are nodes of.
         node: the instance's.
         instance: its directory, which is the mark.
         spared: process ids that are left alone, beside the caller's own.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cloud.evaluate import Row
 
 RESAMPLES = 100
-# Share of the resamples in which a statement comes out the same, below which it is open (set beforehand).
+# A statement is open unless so large a share of the resamples agrees on it (chosen beforehand).
 SURE = 0.95
 
 

@@ -1,4 +1,4 @@
-"""Checks a run against the model with no code of the simulator: what it says has to be possible."""
+"""Checks a run against the model with no code of the simulator: the schedule has to be possible."""
 
 from __future__ import annotations
 

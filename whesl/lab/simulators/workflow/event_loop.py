@@ -219,7 +219,7 @@ def ready(workload: Workload, state: State, compiled: Compiled) -> Ready:
 
 
 def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compiled) -> int:
-    """Ask a policy once and do what it says; return how many tasks were started.
+    """Ask a policy once and start the tasks that it chooses; return how many.
 
     Raises:
         WheslError: it starts what is not ready, or on a node that it may not have.

@@ -160,7 +160,7 @@ class Shelter:
         self._parts: int | None = None  # of the reserve, that are left; None: not made yet
 
     def look(self) -> None:
-        """Do what has become possible or necessary since the last call."""
+        """Take the next steps that have become possible or necessary since the last call."""
         with contextlib.suppress(OSError):
             if not (self._root / "status.csv").exists():
                 # Maestro may still be removing an older directory of this name.

@@ -47,7 +47,7 @@ _IMPORT = re.compile(r"^(ImportError|ModuleNotFoundError)\b", re.MULTILINE)
 
 
 class _Call(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for: the jobspec, what is no part of one, and how to go on with the job."""
+    """A submission: the jobspec, options that are no part of one, and how to go on with the job."""
 
     jobspec: Jobspec
     urgency: str = ""

@@ -57,7 +57,7 @@ class Advice:
     """What a predictor says of the ranks of one instance.
 
     Args:
-        predictor: what is asked; None for the order that Flux has by itself.
+        predictor: answers questions about nodes; None for Flux's own order.
         names: the predictor's nodes by index.
         hosts: each rank's host name.
         horizon: seconds for which a job without a limit is taken to run.

@@ -185,7 +185,7 @@ def roll(
     what: Plan,
     advance: Callable[[float], None] = lambda _: None,
 ) -> Rolled:
-    """Fit predictors at each origin, and score what they say until the next.
+    """Fit predictors at each origin, and score their answers until the next.
 
     Args:
         history: all failures.

@@ -107,7 +107,7 @@ def use(
 
     Args:
         raised: which questions were answered by an alarm.
-        questions: what was asked, and what happened.
+        questions: the questions, and whether the nodes failed.
         horizon: how far they look ahead, in seconds.
         every: the time from each question to the next about its node, in seconds.
         lost: node-hours that a node's failure costs in the mean.

@@ -18,7 +18,7 @@ class What(str, Enum):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that is in force, or about to be: what was there before, and what is there instead.
+    """A change that is in force, or about to be: the setting before, and the new one.
 
     ``until``: when it ends at the latest, None for as long as it is wanted. ``seen``: it was seen in force.
     ``failed``: the node went down meanwhile.

@@ -94,7 +94,7 @@ def make(
     """Return the table that a predictor gives.
 
     Args:
-        predictor: what is asked about the nodes.
+        predictor: answers questions about the nodes.
         names: the nodes, in the predictor's order unless ``places`` says otherwise.
         now: when, in the predictor's seconds, which are those since the epoch.
         valid_for: seconds after which the table must not be used any more.

@@ -232,7 +232,7 @@ def look(
     if daemons:
         keeper = {step: pid for pid, step in daemons.items()}
         for process in processes.values():
-            # What has left its parent is init's child, and its step's still by its cgroup.
+            # A process that has left its parent is init's child, and still its step's by its cgroup.
             if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
                 children.setdefault(keeper[step], []).append(process.pid)
         chosen |= slurm_step_processes.belonging(daemons, chosen, children, steps) & processes.keys()
@@ -434,7 +434,7 @@ def until_ended(ending: Iterable[Process], limit: float) -> bool:
     """Wait until processes have ended, zombies included; False when that took too long.
 
     Args:
-        ending: which.
+        ending: processes that were killed or are about to end.
         limit: seconds.
     """
     deadline = time.monotonic() + limit

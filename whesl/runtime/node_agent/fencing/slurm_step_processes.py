@@ -1,4 +1,4 @@
-"""Slurm's steps on this machine, as its step daemons show them: whose they are, and what is left of them.
+"""Slurm's steps on this machine, as its step daemons show them: the attempt of each, and its processes.
 
 A step has one launcher, so it belongs to one attempt as a whole. Its slurmstepd is the parent of its tasks,
 and is called ``slurmstepd: [JOB.STEP]`` (slurmstepd(8), ps(1)); ``[JOB.batch]``, ``[JOB.extern]`` and
@@ -21,7 +21,7 @@ _CGROUP = re.compile(rb"/job_(\d+)/step_(\d+)(?=[/\n]|$)")
 
 
 class Member(Protocol):
-    """What is asked of a process."""
+    """A process, as far as it is looked at here."""
 
     @property
     def pid(self) -> int:

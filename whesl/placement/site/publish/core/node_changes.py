@@ -298,7 +298,7 @@ def _left(held: Mapping[Key, Held], node: Node, now: float) -> bool:
 
 
 def _ours(held: Held, node: Node, settings: Settings) -> bool:
-    """Return whether what is there is the service's, the change that was to replace it included."""
+    """Return whether the node's present setting is the service's own, or the one that was to replace it."""
     if held.what is What.WEIGHT:
         levels = {int(held.before) + level * settings.weight_step for level in range(1, len(_LEVELS) + 1)}
         return node.weight in {int(held.after), *levels}
