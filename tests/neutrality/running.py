@@ -7,11 +7,14 @@ import stat
 import subprocess
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from tests import commands
 from tests.neutrality import progress
 from tests.neutrality.cases import FEATURES
 from tests.neutrality.composing import RULES, Job, applies, job_of
@@ -28,6 +31,8 @@ PLAIN = {
 }
 # What scripts write when they get a signal.
 TELLING = ("signals", "cleaned", "checkpoint", "child", "told", "slow")
+# Texts that show what ``whesl run`` hands on: for those it is a program, else a fork, which takes less.
+PROGRAM = {"facts", "where", "srun-environment"}
 # Seconds that a run may take beside what its job takes: submission, queue, report.
 _AROUND = 60.0
 # So many looks without anything new are made before a run counts as over.
@@ -120,8 +125,10 @@ class Run:
             words += ["--observe"] if self.twin.way.observe else []
             words += ["--", *self.job.command] if self.job.command else []
         with (self.log / "out").open("wb") as out, (self.log / "err").open("wb") as err:
-            self.process = subprocess.Popen(
-                words,
+            start: Callable[..., subprocess.Popen[Any]] = partial(subprocess.Popen, words)
+            if words[0] == WHESL and not PROGRAM & set(self.twin.case.features):
+                start = partial(commands.begin, *map(os.fsdecode, words[1:]))
+            self.process = start(
                 cwd=self.place,
                 env=environment,
                 stdin=subprocess.DEVNULL,
