@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections import Counter
 
@@ -16,6 +17,7 @@ GROUP = "resource managers"
 LAUNCHERS = "launchers"
 LEAST_SLURM = (22, 5)
 _NEEDED = ("sbatch", "squeue", "sinfo", "scontrol", "scancel", "srun")
+_KEEPS_HISTORY = re.compile(r"^\s*job_history_enable = True\b", re.MULTILINE)
 _NEEDED_PBS = ("qsub", "qstat", "qselect", "qdel", "qsig", "qalter", "qrerun", "pbsnodes")
 _LOCAL_PATIENCE = 1.0
 
@@ -74,7 +76,13 @@ def pbs() -> list[Finding]:
     counted = sorted(Counter(node.raw_state for node in found).items())
     states = ", ".join(f"{count} {state}" for state, count in counted)
     inside = f"; this is job {os.environ['PBS_JOBID']}" if os.environ.get("PBS_JOBID") else ""
-    return one(State.OK, f"{len(found)} nodes: {states}{inside}", version=version)
+    detail = f"{len(found)} nodes: {states}{inside}"
+    server = ask("qstat", "-B", "-f")
+    if server is not None and server.status == 0 and not _KEEPS_HISTORY.search(server.output):
+        advice = "qmgr -c 'set server job_history_enable = True', by an administrator"
+        said = f"{detail}; it forgets jobs that have ended, so nobody can say how one ended"
+        return one(State.WARN, said, advice, version=version)
+    return one(State.OK, detail, version=version)
 
 
 def local() -> list[Finding]:

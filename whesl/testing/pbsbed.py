@@ -65,6 +65,7 @@ set queue workq enabled = True
 set queue workq started = True
 set server default_queue = workq
 set server job_history_enable = True
+set server scheduler_iteration = 5
 set server acl_roots = root
 set server flatuid = True
 set server managers += root@*

@@ -70,6 +70,7 @@ def test_doctor_and_why_ask_a_real_pbs(bed: PbsBed, tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     told = bed.run(*whesl, "doctor", WHESL_HOME=home).stdout
     assert "3 nodes: 3 free" in told
+    assert "it forgets jobs" not in told
     output = tmp_path / "out"
     job = bed.submit("echo 'Segmentation fault (core dumped)'; kill -SEGV $$", "-o", str(output))
     bed.wait_for(lambda: bed.job(job).get("job_state") == "F", "the job is over")

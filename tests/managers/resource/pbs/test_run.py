@@ -183,3 +183,18 @@ def test_a_hang_and_a_full_disk(login: Login, small: Path) -> None:
     assert (large / "done").read_text() == "done\n"
     assert (large / "data").stat().st_size == 3_000_000
     assert [len(task["jobs"]) for task in found["tasks"]] == [1, 1]
+
+
+def test_a_job_that_lost_its_first_node_runs_again(login: Login) -> None:
+    """Nobody has said ``-r``: the job keeps its id, and PBS runs it on the nodes that there are."""
+    (login.place / "first.sh").write_text(FIRST.replace("#PBS -r n\n", ""))
+    run = login.begin("first.sh")
+    login.bed.wait_for(lambda: len(login.read("ran.0").split()) == 2, "both nodes run", 120)
+    login.bed.kill_node("n01")
+    login.bed.wait_for(lambda: login.bed.run("qselect", "-s", "Q").stdout.strip(), "it waits again", 120)
+    login.bed.heal()
+    found = login.end(run)
+    assert found["status"] == 0, found
+    (job,) = found["tasks"][0]["jobs"]
+    assert login.bed.job(job)["run_count"] == 2
+    assert login.read("first.txt") == "one\n"
