@@ -1,8 +1,8 @@
 """Launchers put in front on a task's PATH, so that those in the user's own script reach the nodes in use.
 
 A shim is a few lines of sh. It starts ``launcher.py`` (without site-packages, for speed), which rewrites the
-arguments (``launcher_node_swap.py``) and becomes the real command. What scripts mostly ask of srun is settled
-by its shim itself (``srun.sh``), since a recovery waits for it.
+arguments (``launcher_node_swap.py``) and becomes the real command. The usual calls of srun are rewritten by
+its shim itself (``srun.sh``), since a recovery waits for them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMANDS = ("srun", "flux", "mpirun", "mpiexec", "pbsdsh", "pbs_tmrsh")
-# Scripts look whether they find these.
+# Launchers whose presence scripts look for.
 _WHERE_THERE = ("flux", "pbsdsh", "pbs_tmrsh")
 # A directory with this file is skipped in the search for the real command: nested tasks have several.
 MARKER = ".whesl-shims"

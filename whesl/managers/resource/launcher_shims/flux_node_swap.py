@@ -1,4 +1,4 @@
-"""What ``flux`` in a task's script has to be called with, so that its jobs run on the nodes in use. Pure.
+"""The arguments of ``flux`` in a task's script, rewritten so that its jobs run on the nodes in use. Pure.
 
 Reads of the environment, besides what ``launcher_rewriting`` reads:
 

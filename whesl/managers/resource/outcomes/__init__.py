@@ -1,1 +1,1 @@
-"""What a resource manager still tells of a job that may have ended: asked by the job's id alone."""
+"""A job that may have ended, as its resource manager reports it by the job's id alone."""

@@ -1,4 +1,4 @@
-"""Which resource manager a job's id belongs to, by its form, and what that manager tells."""
+"""The resource manager of a job's id, by the id's form, and that manager's report of the job."""
 
 from __future__ import annotations
 

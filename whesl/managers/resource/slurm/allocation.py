@@ -1,4 +1,4 @@
-"""Slurm from inside a job: steps on chosen nodes, their signals, and what Slurm says of the nodes."""
+"""Slurm from inside a job: steps on chosen nodes, their signals, and the nodes' states."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SlurmAllocation:
         self._nodes = nodes_of(environ)
         self._components = components(environ)
         self._commands = SlurmCommands(environ, timeout=timeout)
-        self._left: dict[str, NodeState] = {}  # nodes that are not the job's any more
+        self._left: dict[str, NodeState] = {}  # nodes that have left the job
         self._background: list[subprocess.Popen[bytes]] = []
         self.slurmds = Slurmds(self._listening)
 
@@ -158,7 +158,8 @@ class SlurmAllocation:
         try:
             kept = self._kept()
         except CouldNotObserveError:
-            # A job that is being ended has no nodes any more; which of them are lost is seen all the same.
+            # A job that is being ended has no nodes any more; which of its nodes are lost is seen all the
+            # same.
             if not seen:
                 raise
             kept = self._nodes
@@ -169,14 +170,14 @@ class SlurmAllocation:
         return {node: self._left.get(node) or seen.get(node, NodeState.UNKNOWN) for node in self._nodes}
 
     def suspended(self) -> Suspended:
-        """Return for how long Slurm suspended it (``scontrol suspend``, gang scheduling, preemption)."""
+        """Return for how long Slurm suspended the job (``scontrol suspend``, gang scheduling, preemption)."""
         shown = ("scontrol", "-o", "show", "job", self._job)
         return slurm_command_output.suspension(
             self._commands.run(*shown, environ={"SLURM_TIME_FORMAT": "%s"})
         )
 
     def forbid_requeue(self) -> None:
-        """Withdraw the ``sbatch --requeue`` that nobody but WHESL has asked for.
+        """Withdraw the ``sbatch --requeue`` for which WHESL alone has asked.
 
         Not where Slurm allows it to every job (JobRequeue): the script may count on that. Nor where Slurm
         requeues what it preempts: it would cancel the job instead.
@@ -188,7 +189,7 @@ class SlurmAllocation:
         self._commands.run("scontrol", "update", f"JobId={self._job}", "Requeue=0")
 
     def remark(self, task: str, text: str) -> None:
-        """Add a line on a task to the job's comment; the token and its owner's own words stay."""
+        """Add a line on a task to the job's comment; the token and the owner's own text stay."""
         told = self._commands.run("squeue", "-h", "-j", self._job, "-o", "%k").split("\n")[0]
         comment = slurm_command_output.remarked("" if told == "(null)" else told, task, text)
         if comment:
@@ -198,7 +199,7 @@ class SlurmAllocation:
         """Return the output files that Slurm truncates should it run the job again by itself."""
         shown = self._commands.run("scontrol", "-o", "show", "job", self._job)
         words = dict(word.partition("=")[::2] for word in shown.split())
-        # What was submitted by ``whesl run`` has a token in its comment, and is appended to.
+        # A job of ``whesl run`` has a token in its comment; Slurm appends to its output.
         if words.get("Requeue") != "1" or slurm_command_output.token_of(words.get("Comment", "")):
             return ()
         return kept_output.truncated(self._commands, self._job)
@@ -234,7 +235,8 @@ class SlurmAllocation:
         the tasks live on. It is the second witness only, for a node whose agent's connection closed and
         did not come back. What has to come together for a wrong answer of both:
 
-        * slurmd is restarted (an update, a new configuration): agents stay connected, nobody asks.
+        * slurmd is restarted (an update, a new configuration): agents stay connected, and it is not looked
+        at.
         * The agent is killed alone (want of memory): its other half starts it again, it reconnects, and
           slurmd accepts. Both halves killed: slurmd still accepts.
         * The node is cut off: no answer, or "no route", which is None.
@@ -271,7 +273,7 @@ class SlurmAllocation:
             with tempfile.TemporaryDirectory(prefix="whesl-resize-") as directory:
                 change = f"NodeList={hostlist.compress(rest)}"
                 self._commands.run("scontrol", "update", f"JobId={self._job}", change, cwd=directory)
-            self._left[node] = NodeState.DOWN  # nobody gives back another one
+            self._left[node] = NodeState.DOWN  # only lost nodes are given back
         except (CouldNotObserveError, RefusedError, TransientError):
             return False
         return True

@@ -1,4 +1,4 @@
-"""Runs Slurm's commands and turns their failures into our errors."""
+"""Runs Slurm's commands and turns their failures into errors of the port."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SlurmCommands:
         self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT, cluster: str = ""
     ) -> None:
         base = os.environ if environ is None else environ
-        # A user's defaults for these commands (formats, partitions, states) would change what is seen.
+        # A user's defaults for these commands (formats, partitions, states) would change their output.
         kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
         # Times as seconds since the epoch; names and reasons in English.
         self.environ = {**kept, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
@@ -56,7 +56,7 @@ class SlurmCommands:
         return self._run(*command, environ=environ, cwd=cwd)
 
     def _check_cluster(self, wanted: str) -> None:
-        """See once that the commands speak to the cluster that is meant: job ids are the same on all."""
+        """Check once that the commands speak to the right cluster: job ids are the same on all."""
         found = slurm_command_output.settings(self._run("scontrol", "show", "config")).get("ClusterName", "")
         if found != wanted:
             raise CouldNotObserveError(
@@ -83,9 +83,9 @@ def failure(command: str, status: int, stderr: str) -> WheslError:
     """Return the error for a command that ended with ``status`` (negative: signal) and wrote ``stderr``."""
     text = " ".join(stderr.split())
     if status < 0 or not text:
-        # Killed, or failed without a message: nobody knows how far it got.
+        # The command was killed, or failed without a message: how far it got is not known.
         return CouldNotObserveError(f"{command} ended with status {status} and gave no reason: {text or '-'}")
-    # Slurm's commands begin each line of theirs with their name and "error:"; once is enough.
+    # Slurm's commands begin each line with their name and "error:"; these are kept once.
     lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
     words = "; ".join(line.removeprefix(f"{command}: ").removeprefix("error: ") for line in lines)
     message = f"{command}: {words}"

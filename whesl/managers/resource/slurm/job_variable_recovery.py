@@ -1,4 +1,4 @@
-"""What somebody between Slurm and us has taken out of a job's environment, asked back from Slurm.
+"""Variables that a program between Slurm and WHESL has removed from a job's environment, restored from Slurm.
 
 Programs that start steps of their own clear away what could be taken for an option of srun: Snakemake's
 ``slurm-jobstep`` executor, for one, leaves a rule with ``mpi`` the job's id and no list of its nodes.
@@ -14,7 +14,7 @@ from whesl.model.errors import CouldNotObserveError
 
 
 def withheld(environ: Mapping[str, str], *, timeout: float = TIMEOUT) -> dict[str, str]:
-    """Return what tells of the job's nodes, batch host and runs, where the environment has no list of nodes.
+    """Return the variables on the job's nodes, batch host and runs, where the environment lacks them.
 
     Args:
         environ: a process's environment.

@@ -1,4 +1,4 @@
-"""Keeps what a job's first run wrote: Slurm truncates the output files of a job that it runs again.
+"""Keeps the output of a job's first run: Slurm truncates the output files of a job that it runs again.
 
 Each file is copied: how a job was submitted is in none of Slurm's answers, and a file that is appended to has
 to stay where it is. A job of ``whesl run`` (its comment has a token) is appended to, or its user chose
@@ -23,7 +23,7 @@ from whesl.model.errors import WheslError
 
 LOG = logging.getLogger(__name__)
 _CHOSEN = re.compile(r"^#SBATCH\s+(?:.*\s)?--open-mode\b", re.MULTILINE)
-_MOST = 1000  # names that are tried
+_MOST = 1000  # names for a copy that are tried
 _BLOCK = 1 << 20
 
 
@@ -89,7 +89,7 @@ def forget(kept: dict[str, str]) -> None:
 def _copied(path: Path, number: int) -> str:
     """Copy a regular file of this user to ``<file>.<number>``, or the first number after it that is free.
 
-    A copy of the same size and date was made before, for an order that got no answer. Returns the copy's
+    A copy with the same size and date was made earlier, for an order that got no answer. Returns the copy's
     name; empty where nothing has to be kept. Raises OSError.
     """
     where = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)

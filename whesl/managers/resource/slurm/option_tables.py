@@ -31,7 +31,7 @@ het-group= immediate/I? interactive jobid= kill-on-bad-exit/K? label/l mpi= msg-
 no-allocate/Z overlap? pack-group= preserve-env/E prolog= pty? quit-on-interrupt relative/r= resv-ports?
 send-libs? slurmd-debug= task-epilog= task-prolog= threads/T= unbuffered/u wait/W= whole x11?
 """
-# What later releases have added.
+# Options that later releases have added.
 LATER_JOB = """
 autocomplete= consolidate-segments container-id= container-type= extra= mem-update= oom-kill-step? resources=
 segment= spread-segments stepmgr tres-bind= tres-per-task=

@@ -47,7 +47,7 @@ def main() -> int:
     for line in sys.stdin:
         try:
             rows = [row(pyslurm.Job.load(int(number))) for number in line.split()]
-        except Exception as error:  # whatever it is, the commands tell it better
+        except Exception as error:  # whatever has failed, the commands report it better
             print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201
         else:
             print(json.dumps({"rows": rows}), flush=True)  # noqa: T201

@@ -1,7 +1,7 @@
 """Jobs read through pyslurm, where it is installed and made for this very Slurm; without it, by the commands.
 
-What it saves is the start of a squeue for each look at running jobs. It is asked in a child process
-(``pyslurm_child`` says why), and whatever it does not answer, soon and clearly, is left to the commands.
+It saves the start of a squeue for each look at running jobs. It runs in a child process (``pyslurm_child``
+says why); questions that it does not answer, soon and clearly, are left to the commands.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from whesl.managers.resource.slurm.releases import release
 from whesl.model.errors import WheslError
 
 _MODULE = "pyslurm"
-# Seconds for a start and for an answer. squeue, which is asked after that, has a patience of its own.
+# Seconds for a start and for an answer. squeue, which is called after that, has a time limit of its own.
 _START, _ANSWER = 10.0, 2.0
 # Requests for each job: one squeue for more jobs than this is sooner, and costs slurmctld less
 # (benchmarks/slurm_bindings.py).
@@ -51,7 +51,7 @@ class Bindings:
         self._child: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._looks = 0
-        # Nothing is tried again in this process: what does not fit now will not fit later.
+        # pyslurm is tried once in a process: a version that does not fit now will not fit later.
         self._given_up = python == sys.executable and importlib.util.find_spec(_MODULE) is None
 
     def living(self, ids: Sequence[str]) -> list[JobRecord] | None:

@@ -1,4 +1,4 @@
-"""What Slurm itself does otherwise from a certain release on: the one table, read at run time.
+"""Behaviour of Slurm that has changed with a release: one table, used at run time.
 
 Source: Slurm's own sources, 22.05.11 to 26.05.3. A release has two numbers, the year and the month, and what
 follows them changes nothing here.
@@ -16,7 +16,7 @@ Release = tuple[int, int]
 
 
 class Ability(Enum):
-    """Something that Slurm does from a release on: that release, and a sentence."""
+    """A behaviour that Slurm has from a release on: the release, and a sentence."""
 
     JSON_OF_ONE_JOB = (23, 2), "`squeue --json --jobs=ID` prints that job alone, and not all of them"
     STATUS_IN_TWO_PARTS = (23, 2), "squeue prints an exit status as `code:signal`, and not as a wait status"
@@ -33,16 +33,16 @@ class Ability(Enum):
 
     @property
     def since(self) -> Release:
-        """The first release that has it."""
+        """The first release with this behaviour."""
         return self.value[0]
 
     @property
     def sentence(self) -> str:
-        """What it is."""
+        """The behaviour in a sentence."""
         return self.value[1]
 
     def of(self, release: Release) -> bool:
-        """Whether a release has it."""
+        """Whether a release has this behaviour."""
         return release >= self.since
 
 

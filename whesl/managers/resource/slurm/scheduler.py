@@ -24,12 +24,13 @@ from whesl.model.states import JobState, NodeState
 # How far back accounting is asked for a token: longer than a workflow and its queue waits last.
 LOOKBACK_DAYS = 30
 _POLL = 0.5
-# slurmctld's word for a job whose prolog or launch failed on a node, and how often it is released after that.
+# slurmctld's reason for a job whose prolog or launch failed on a node, and how often such a job is released.
 _LAUNCH_FAILED = "launch failed requeued held"
 _LAUNCHES = 3
 # Looks in a row that must find a requeued job free of its hold: one look may come before Slurm sets it.
 _STEADY = 3
-# Seconds from the end of a run within which the next one is not to start, and what counts as no hold.
+# Seconds from the end of a run within which the next one must not start; seconds of a hold that count as
+# none.
 _REVOKED, _SOON = 2, 10
 
 
@@ -92,7 +93,7 @@ class SlurmScheduler:
     def free_nodes(self, partition: str) -> int:
         """Return how many nodes are idle, and nothing else: see the port.
 
-        The state of a node that is drained, powered down, reserved or silent has another word or a mark.
+        A node that is drained, powered down, reserved or silent has another state or a mark on it.
         """
         lines = self._commands.run("sinfo", "-a", "-h", "-N", "-o", "%P|%N|%T").splitlines()
         rows = [line.strip().split("|") for line in lines if line.count("|") == 2]
@@ -119,8 +120,7 @@ class SlurmScheduler:
         queued = self._commands.run(
             "squeue", "-h", "-r", "--me", "-t", "all", "-O", slurm_command_output.JOB_FORMAT
         )
-        # The newest, should another client ever have submitted twice; a job that has not ended before any
-        # other.
+        # The newest job, in case another client has submitted twice; jobs that have not ended come first.
         found = [record for record in slurm_command_output.jobs(queued) if record.token == token]
         if not found:
             since = ("-S", f"now-{LOOKBACK_DAYS}days", "-u", str(os.getuid()))
@@ -181,7 +181,7 @@ class SlurmScheduler:
 
         Slurm takes more time and memory of a job's user as long as the job waits, and only then: before the
         hold of a requeued job is lifted, and once its old run is over.
-        What it has written so far is copied where Slurm may truncate it (``kept_output``).
+        The job's output so far is copied where Slurm may truncate it (``kept_output``).
         Slurm refuses it for a job that may not run again (``Requeue=0``).
         """
         record = self.jobs([job_id]).get(job_id)
@@ -198,7 +198,7 @@ class SlurmScheduler:
                         message = f"job {job_id} may not run again (Requeue=0)"
                         raise RefusedError(message, hint="submit it with --requeue") from None
                     raise
-        # The requeue is done: without the rest it starts by itself, two minutes later.
+        # The requeue is done: without the remaining changes the job starts by itself, two minutes later.
         changes = [f"TimeLimit={math.ceil(limits.time)}"] if limits.time is not None else []
         changes += [f"MinMemoryNode={limits.memory}"] if limits.memory is not None else []
         refused = self._change_waiting(job_id, changes) if changes else ""
@@ -231,8 +231,9 @@ class SlurmScheduler:
     def allow_requeue(self, job_id: str) -> None:
         """Allow that a job is run again, where that was withdrawn (``SlurmAllocation.forbid_requeue``).
 
-        To be said before a lost node has left the job: Slurm may take no change to it after (``releases``).
-        Where Slurm allows it to every job (JobRequeue), nobody but the job's user withdraws it.
+        To be called before a lost node has left the job: Slurm may take no change to the job after that
+        (``releases``). Where Slurm allows requeues to every job (JobRequeue), only the job's user withdraws
+        that.
         """
         if cluster_settings(self._commands).get("JobRequeue") == "0":
             self._update_job(job_id, "Requeue=1")
@@ -252,11 +253,12 @@ class SlurmScheduler:
                 self._lift(record.id)
 
     def _lift_hold(self, job_id: str) -> None:
-        """Let a requeued job start soon, and see that it holds.
+        """Let a requeued job start soon, and verify that Slurm keeps the change.
 
         Slurm sets the hold when the old run has ended, and forgets a start time that has passed by then.
-        Where the batch host is dead that takes until Slurm knows, longer than we wait: who looks at the job
-        later lifts it then (``lift_hold``), as the coordinator does. A look or a change that fails is made
+        Where the batch host is dead, that takes until Slurm knows of it, longer than this call waits: a later
+            look lifts the hold then (``lift_hold``), as the coordinator's do. A look or a change that fails
+            is made
         again: giving up leaves the job its two minutes.
         """
         deadline = time.monotonic() + self._settle / 2
@@ -274,7 +276,7 @@ class SlurmScheduler:
                 self._update_job(job_id, "StartTime=now")
 
     def _lift(self, job_id: str) -> bool:
-        """Have a job start in two seconds that Slurm would hold for longer; False when it holds it no more.
+        """Let a job that Slurm holds start in two seconds; False when Slurm does not hold it any more.
 
         Not at once: a job's end revokes the credentials of the second in which it ends, and a run that starts
         in that second is killed as "non-startable: Job credential revoked" (seen with 22.05.8).
@@ -327,7 +329,7 @@ class SlurmScheduler:
             text = self._commands.run(
                 "sinfo", "-a", "-h", "-N", "-n", hosts, "-O", slurm_command_output.NODE_FORMAT
             )
-        except DeniedError:  # PrivateData=nodes: what squeue says of the job has to do
+        except DeniedError:  # PrivateData=nodes: squeue's answer about the job has to suffice
             return found
         down = {node.name for node in slurm_command_output.nodes(text) if node.state is NodeState.DOWN}
         return [
@@ -338,7 +340,7 @@ class SlurmScheduler:
         ]
 
     def _accounted(self, *selection: str) -> list[JobRecord]:
-        """Return what accounting knows; nothing where the site keeps none."""
+        """Return the accounting's records; none where the site keeps no accounting."""
         if self._has_accounting is None:
             self._has_accounting = accounting_kept(cluster_settings(self._commands))
         if not self._has_accounting:
@@ -363,7 +365,7 @@ def accounting_kept(settings: Mapping[str, str]) -> bool:
 def requeues_preempted(commands: SlurmCommands, settings: Mapping[str, str], partition: str) -> bool:
     """Whether Slurm may preempt a job of a partition by requeueing it (slurm.conf(5), PreemptMode).
 
-    It cancels instead those that may not be requeued.
+    Slurm cancels jobs instead that may not be requeued.
 
     Args:
         commands: the cluster's.
@@ -382,7 +384,7 @@ def requeues_preempted(commands: SlurmCommands, settings: Mapping[str, str], par
 
 
 def cluster_settings(commands: SlurmCommands) -> dict[str, str]:
-    """Return what ``scontrol show config`` says."""
+    """Return the settings of ``scontrol show config``."""
     return slurm_command_output.settings(commands.run("scontrol", "show", "config"))
 
 

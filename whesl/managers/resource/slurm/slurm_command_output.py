@@ -18,7 +18,7 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.model.states import JobState
 
 SEPARATOR = "\x1f"
-# In front of the token in a job's comment, so that a comment of somebody else's is not taken for one.
+# In front of the token in a job's comment, so that another program's comment is not taken for one.
 MARK = "whesl:"
 _REMARK = " [whesl] "  # in front of each line on a task
 _LONGEST_COMMENT = 1000
@@ -171,7 +171,7 @@ def places(output: str) -> dict[str, Place]:
 
 
 def suspension(output: str) -> Suspended:
-    """Return what ``scontrol -o show job`` says of it, with times in seconds since the epoch.
+    """Return a job's suspension by ``scontrol -o show job``; times are seconds since the epoch.
 
     ``SuspendTime`` is when the job was suspended or resumed last, ``SecsPreSuspend`` how long it had run
     until then (Slurm's ``pre_sus_time``), all by slurmctld's clock.
@@ -181,7 +181,7 @@ def suspension(output: str) -> Suspended:
         raise _garbage("scontrol show job", output)
     present = any(match["state"] == "SUSPENDED" for match in found)
     seconds = (int(m["at"]) - int(m["start"]) - int(m["ran"]) for m in found if m["at"].isdecimal())
-    # While it is suspended, the time of its last change is when that began.
+    # While the job is suspended, the time of its last change is the suspension's begin.
     return Suspended(present, float(max(0, *seconds, 0)))
 
 
@@ -214,7 +214,7 @@ def accounted(output: str) -> list[JobRecord]:
     """Return the records of ``sacct -n -p -X --delimiter SEPARATOR`` with ACCOUNTING_FORMAT.
 
     The submit line carries the token where a site does not keep comments (AccountingStoreFlags). A job that
-    gave nodes back has a row for each of its sizes; only the last one tells what became of it.
+    gave nodes back has a row for each of its sizes; only the last one tells how it ended.
     """
     records = []
     for fields in _rows(output, len(_ACCOUNTING_FIELDS) + 1, "sacct"):
@@ -297,7 +297,7 @@ _NO_OUTPUT_WORDS = (
 def _settled(record: JobRecord) -> JobRecord:
     """Leave out what Slurm prints as a forecast: the end and status of a job that has not ended.
 
-    What ended before its script began, since its output could not be opened, is said in words.
+    A job that ended before its script began, since its output could not be opened, gets a reason in words.
     """
     if record.state.ended and record.exit_code == -_NO_OUTPUT:
         return msgspec.structs.replace(

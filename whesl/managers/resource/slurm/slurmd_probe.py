@@ -1,6 +1,6 @@
 """Where the slurmds of a job's nodes listen, and whether one of them has surely ended.
 
-A connection that the kernel of a node *refuses* says that the node's network stack lives and that nobody
+A connection that the kernel of a node *refuses* tells that the node's network stack lives and that no process
 listens on slurmd's port (connect(2), ECONNREFUSED). No answer, no route, any other error: nothing is known.
 """
 
@@ -15,9 +15,9 @@ from typing import Any
 
 from whesl.model.errors import WheslError
 
-# How long a look may take. A refusal comes after one round trip; who does not answer by then tells nothing.
+# Seconds that a look may take. A refusal comes after one round trip; a later answer tells nothing.
 LOOK_LIMIT = 0.1
-# For the first connection to a node that lives, and for all of them together.
+# Seconds for the first connection to a node that lives, and for all of them together.
 FIRST_LIMIT = 1.0
 LEARN_LIMIT = 30.0
 
@@ -28,8 +28,8 @@ class Slurmds:
     """The slurmds of one allocation.
 
     Only a slurmd that was once seen to accept a connection from this very node can be missed later: a refusal
-    where a firewall refuses everything, or where slurmctld knows another address, says nothing. What was
-    found is kept, as numbers, so that no later look needs slurmctld or a name server. slurmd writes two
+    where a firewall refuses everything, or where slurmctld knows another address, tells nothing. The
+    addresses are kept as numbers, so that no later look needs slurmctld or a name server. slurmd writes two
     lines about a connection without a message into its log.
 
     Args:

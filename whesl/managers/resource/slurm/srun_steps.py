@@ -1,4 +1,4 @@
-"""Steps by srun: what is called for one, of Slurm or of what has its commands. Pure, but for its process."""
+"""Steps by srun: its command line, for Slurm or a manager with its commands. Pure, but for a process."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _part(request: StepRequest, name: str, group: str) -> list[str]:
         "kill-on-bad-exit": 0,
         "wait": 0,
         "mpi": request.pmi or "none",
-        # Daemons that find each other run programs of their own, which are to have the whole node.
+        # Daemons that find each other by PMI run programs of their own, which need the whole node.
         "cpu-bind": "none" if request.pmi else "",
         "export": "ALL",
         "input": "none",

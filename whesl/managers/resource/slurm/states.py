@@ -1,4 +1,4 @@
-"""Slurm's words: what its states mean to us, and its reasons and refusals in words for people.
+"""Slurm's states as the port has them, and its reasons and refusals in words for people.
 
 Sources: squeue(1) "JOB STATE CODES" and "JOB REASON CODES", sinfo(1) "NODE STATE CODES" (22.05 to 24.11),
 and replies seen from real clusters where the manual is silent.
@@ -10,7 +10,7 @@ from enum import Enum
 
 from whesl.model.states import JobState, NodeState
 
-# What is not in the table is UNKNOWN, which is never treated as ended.
+# A state that is not in the table is UNKNOWN, which is never treated as ended.
 JOB_STATES: dict[str, JobState] = {
     "PENDING": JobState.PENDING,
     "CONFIGURING": JobState.PENDING,  # nodes are booting, nothing runs yet
@@ -96,7 +96,7 @@ def reason_text(word: str) -> str:
 
 _DOWN = frozenset({"down", "error", "future", "inval", "powered_down", "powering_down"})
 _GONE = frozenset({"power_down", "power_off", "reboot_issued"})
-# "fail" is an administrator's word for: works, but is expected to fail.
+# An administrator sets "fail" on a node that works, and is expected to fail.
 _DRAIN = frozenset({"fail", "failing", "drain", "drained", "draining"})
 _UP = frozenset(
     {"idle", "allocated", "mixed", "completing", "planned", "reserved", "resv", "comp", "alloc", "mix"}
@@ -129,7 +129,7 @@ UNDRAINED = "whesl has taken its drain back"
 
 
 class Reply(str, Enum):
-    """What kind of answer a failed command's message is."""
+    """The kinds of answers that a failed command's message can be."""
 
     NO_JOB = "no such job"
     DENIED = "not permitted"
