@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests import commands
 from tests.waiting import until
 from whesl.client import ended_task_removal
 from whesl.client.ended_task_removal import Leftover, standing
@@ -178,14 +179,8 @@ class Desk:
         (place / "rules.esl").write_text(RULES)
 
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*words),
-            env=self.environment,
-            cwd=self.place,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
+        return commands.whesl(
+            *words, env=self.environment, cwd=self.place, stdin=subprocess.DEVNULL, timeout=PATIENCE
         )
 
     def begin(self, *words: str) -> subprocess.Popen[bytes]:
