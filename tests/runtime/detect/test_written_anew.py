@@ -53,6 +53,21 @@ class Log:
         old = self.path.read_text() if self.path.exists() else ""
         self._move(old + self.lines(count))
 
+    def shorten_and_move(self, count: int) -> None:
+        """The same of a program that keeps its last lines alone; what was read is known until it is seen."""
+        self.look()
+        old = self.path.read_text().splitlines(keepends=True) if self.path.exists() else []
+        self._move("".join(old[-3:]) + self.lines(count))
+        self.look()
+
+    def rewrite_in_place(self, count: int) -> None:
+        """The same without moving; it is looked at while it is empty."""
+        self.look()
+        old = self.path.read_text() if self.path.exists() else ""
+        self.path.write_text("")
+        self.look()
+        self.path.write_text(old + self.lines(count))
+
     def replace(self, count: int) -> None:
         """Another log is moved into place."""
         self.look()
@@ -114,6 +129,8 @@ class Log:
 DEEDS: tuple[Callable[[Log, int], None], ...] = (
     Log.append,
     Log.rewrite_and_move,
+    Log.shorten_and_move,
+    Log.rewrite_in_place,
     Log.replace,
     Log.truncate,
     Log.rotate,

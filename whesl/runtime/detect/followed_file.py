@@ -1,8 +1,8 @@
 """A file that is followed: how far it was read, and by what it is known again.
 
-A program may write its log anew and move it into place, with all of its old lines in it. Such a file is
-another one, and yet nothing of its beginning is new. It is recognised by the first bytes that were read of
-the old one, and by the last.
+A program may write its log anew and move it into place, with all of its old lines in it, or with the last of
+them. Such a file is another one, and yet nothing of its beginning is new. It is recognised by the first bytes
+that were read of the old one, and by the last; one whose oldest lines are cut off by the end of the old one.
 
 Of a file that other tasks append to as well, only the task's own bytes are there for whoever reads it here
 (``shared_output``): offsets and sizes count those alone.
@@ -19,6 +19,8 @@ from whesl.runtime.detect.shared_output import Foreign
 
 HEAD = 1024  # bytes
 MARK = 64  # bytes
+_END = 1 << 20  # bytes of an old file in which the beginning of a new one is looked for
+_TRIED = 64  # places there that begin like it
 
 
 class UnfitError(Exception):
@@ -146,6 +148,30 @@ class FollowedFile:
             return self.size() >= known.offset and (same or not (shown.head and known.head))
         except OSError:
             return True
+
+    def kept_in(self, newer: FollowedFile) -> int:
+        """Return how many of a newer file's first bytes are the last that were read of this one.
+
+        Two lines at least: one line alone may be in any file. 0: none, or they cannot be read; so it is for
+        a file that was renamed, since the next one begins then with lines of its own.
+        """
+        start = max(0, self.offset - _END)
+        try:
+            if os.fstat(self.handle).st_nlink:
+                return 0
+            old, new = self._bytes(self.offset - start, start), newer._bytes(_END, 0)
+        except OSError:
+            return 0
+        lines = new[: new.find(b"\n", new.find(b"\n") + 1) + 1]
+        place = old.find(lines) if lines.count(b"\n") > 1 else -1
+        for _ in range(_TRIED):
+            if place < 0:
+                break
+            begins = old[place - 1 : place] in (b"\n", b"")
+            if begins and new.startswith(memoryview(old)[place:].tobytes()):
+                return len(old) - place
+            place = old.find(lines, place + 1)
+        return 0
 
 
 def open_file(path: str) -> FollowedFile:

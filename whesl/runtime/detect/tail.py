@@ -8,9 +8,9 @@ NFS asks the server for the true size. Even with inotify each path is looked at 
 Rotation (another file under the path, also by a changed link): the new file is held open at once, so that
 it may be renamed in its turn; the old one is read to its end, and left only once the new one has bytes, since
 a writer that has begun the new one is done with the old. A new file that begins with all that was read of the
-old one goes on behind that. A truncated or overwritten one is read from 0. Not seen: a file that was
-truncated and grew past the old offset between two looks, with the same first KiB as before, and a file that
-came and went between two looks.
+old one, or with the end of that, goes on behind it. A truncated or overwritten one is read from 0, unless it
+is empty at first and begins so, too. Not seen: a file that was truncated and grew past the old offset between
+two looks, with the same first KiB as before, and a file that came and went between two looks.
 
 Nothing here blocks or touches what is not a regular file: a path is opened with O_PATH, judged, and only
 then opened for reading. A file that cannot be opened is kept and tried again; ``problems`` says why.
@@ -351,9 +351,10 @@ class Tailer:
                     followed.more = True  # its event may be taken already
                     break
                 old = followed.files[0]
-                known = old.as_read(old.offset)
+                known = followed.known or old.as_read(old.offset)
+                kept = old.kept_in(followed.files[1])
                 self._drop(followed)
-                self._succeed(followed, known)
+                self._succeed(followed, known, kept)
                 chunks = self._read_on(followed, size)
         except OSError as error:
             followed.problem = _said(error)
@@ -370,7 +371,11 @@ class Tailer:
         if file is None:
             return []
         if file.written_anew():
+            known = file.as_read(file.offset)
             file.begin(0)
+            if not file.size():  # its old lines may be written into it again
+                followed.known = known
+                return []
             followed.fresh = True
         offset, rotated = file.offset, followed.fresh
         data = file.read(size)
@@ -381,13 +386,17 @@ class Tailer:
         return [Chunk(followed.path, offset, data, rotated)]
 
     @staticmethod
-    def _succeed(followed: _Followed, known: Known) -> None:
-        """Begin with a path's first file, which takes the place of one of which so much was read."""
+    def _succeed(followed: _Followed, known: Known, kept: int = 0) -> None:
+        """Begin with a path's first file, which takes the place of one of which so much was read.
+
+        ``kept``: how many of its first bytes are the end of that.
+        """
         file = followed.files[0]
         followed.known = None
         if file.holds(known):
             file.begin(known.offset)
         else:
+            file.begin(kept)
             followed.fresh = True
 
     def _look(self, followed: _Followed) -> None:
