@@ -6,6 +6,7 @@ would do, none is named: the list of what was expected says more.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,6 @@ from whesl.language.wording import one_of
 
 MAX_WORDS = 80  # of a statement that is looked at
 _MAX_PARTS = 24  # that are brought into order
-_MAX_STEPS = 4000
 _MAX_SHOWN = 100
 _BEFORE = 3  # words before the one that cannot stand there, in which the mistake may be
 BEGINNINGS = (TOKEN.DECLARE, TOKEN.EXCEPTION, TOKEN.INCLUDE)
@@ -72,8 +72,11 @@ def reordered(words: Sequence[Lexeme]) -> Repair | None:
     parts = _parts(words)
     if len(parts) > _MAX_PARTS or any(isinstance(word, Invalid) for word in words):
         return None
-    order = _order(parts)
-    if order is None or order == list(range(len(parts))):
+    whole = (
+        order for order in _orders(len(parts)) if accepts(word for number in order for word in parts[number])
+    )
+    order = None if accepts(words) else next(whole, None)
+    if order is None:
         return None
     moved = [number for number, part in enumerate(order) if number != part]
     about = (parts[moved[0]][0], parts[moved[-1]][-1])
@@ -235,37 +238,15 @@ def _parts(words: Sequence[Lexeme]) -> list[list[Lexeme]]:
     return parts
 
 
-def _order(parts: Sequence[Sequence[Lexeme]]) -> list[int] | None:
-    """Return an order of the parts that is a statement; words that follow each other stay so if they can."""
-    walk = automaton()
-    everything = (1 << len(parts)) - 1
-    seen: set[tuple[int, int]] = set()
-    steps = 0
-
-    def following(last: int, used: int) -> Iterator[int]:
-        free = [number for number in range(len(parts)) if not used >> number & 1]
-        yield from (number for number in free if number == last + 1)
-        yield from (number for number in free if number != last + 1)
-
-    def search(state: int, used: int, order: list[int]) -> list[int] | None:
-        nonlocal steps
-        if used == everything:
-            return order if walk.ends(state) else None
-        for number in following(order[-1] if order else -1, used):
-            steps += 1
-            after = state
-            for word in parts[number]:
-                after = walk.step(after, word.type, word.text)
-            key = (after, used | 1 << number)
-            if after == walk.DEAD or key in seen or steps > _MAX_STEPS:
-                continue
-            seen.add(key)
-            found = search(*key, [*order, number])
-            if found is not None:
-                return found
-        return None
-
-    return search(walk.start, 0, [])
+def _orders(count: int) -> Iterator[list[int]]:
+    """Return the orders of so many parts in which two neighbouring groups are exchanged, or two parts."""
+    parts = list(range(count))
+    for first, middle, last in itertools.combinations(range(count + 1), 3):
+        yield [*parts[:first], *parts[middle:last], *parts[first:middle], *parts[last:]]
+    for first, last in itertools.combinations(parts, 2):
+        order = parts.copy()
+        order[first], order[last] = last, first
+        yield order
 
 
 def _shown(words: Sequence[Lexeme], place: int | None = None) -> str:
