@@ -158,6 +158,7 @@ def _records(path: Path, system: str | None, nodes: int, *, strict: bool) -> His
 
 def _write(out: Path, result: Simulation, summary: dict[str, Any]) -> None:
     from whesl.lab.results.result_writers import Ragged, write_jobs, write_summary
+    from whesl.lab.simulators.cluster.measures import nodes_held
 
     rows = result.outcome
     columns: dict[str, NDArray[Any] | Ragged] = {
@@ -166,7 +167,7 @@ def _write(out: Path, result: Simulation, summary: dict[str, Any]) -> None:
         "start": rows.start,
         "end": rows.end,
         "processors": result.work.size,
-        "nodes": Ragged(rows.offsets, rows.nodes),
+        "nodes": Ragged(*nodes_held(result.work, result.attempts, rows)),
         "attempts": rows.attempts,
         "killed": rows.killed,
     }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 ENOUGH = 200  # lines of a form that are judged one by one
 _SAME = 5000  # lines with the same needles that have to tell the same, one after another
@@ -41,7 +41,7 @@ class Storms:
         self._marked: dict[bytes, Names] = {}
         self._forms: Counter[bytes] = Counter()
         self._names: dict[bytes, Names] = {}
-        self._removed: dict[bytes, re.Pattern[bytes]] = {}
+        self._removed: dict[bytes, bytes] = {}  # forms, and what finds their lines
         self._alike: dict[Sequence[int], tuple[Names, int]] = {}
 
     def holds(self, line: bytes, needles: Sequence[int]) -> bool:
@@ -95,9 +95,15 @@ class Storms:
                 del self._marked[part]
         if not self._removed:
             return text
-        text = b"\n" + text
-        for form, expression in list(self._removed.items()):
-            text, count = expression.subn(b"\n", text)
+        forms = list(self._removed)
+        counts = [0] * len(forms)
+
+        def removed(line: re.Match[bytes]) -> bytes:
+            counts[(line.lastindex or 1) - 1] += 1
+            return b"\n"
+
+        text = _lines_of(self._removed.values()).sub(removed, b"\n" + text)
+        for form, count in zip(forms, counts, strict=True):
             self._count(self._names[form], count)
             if (count + 1) * _RARE < lines:
                 del self._removed[form]
@@ -135,7 +141,15 @@ def _form(line: bytes) -> bytes:
     return _NUMBER.sub(b"#", line[:_LONGEST])
 
 
-def _expression(line: bytes) -> re.Pattern[bytes]:
-    """Return what finds all lines of a line's form; each begins behind the break of the line before."""
-    texts = map(re.escape, _NUMBER.split(line))
-    return re.compile(rb"\n" + rb"[0-9A-Fa-f]+".join(texts) + rb"(?=\n)")
+def _expression(line: bytes) -> bytes:
+    """Return what matches the lines of a line's form."""
+    return rb"[0-9A-Fa-f]+".join(map(re.escape, _NUMBER.split(line)))
+
+
+def _lines_of(expressions: Iterable[bytes]) -> re.Pattern[bytes]:
+    """Return what finds the lines of all expressions, each behind the break of the line before.
+
+    The last group of a match has the expression's number, from 1. It is empty and stands at the end: a form's
+    first character is compared before all else.
+    """
+    return re.compile(rb"\n(?:" + b"|".join(each + b"()" for each in expressions) + rb")(?=\n)")

@@ -90,13 +90,13 @@ def _held(attempts: Attempts, low: int, high: int) -> _Held:
     owner = np.repeat(np.arange(len(attempts.job)), np.diff(attempts.offsets))
     first = np.maximum(attempts.first.astype(np.int64), low)
     length = np.minimum(attempts.first.astype(np.int64) + attempts.length, high) - first
-    some = length > 0
+    some = np.flatnonzero(length > 0)
+    some = some[np.argsort(attempts.start[owner[some]], kind="stable")]
     owner, first, length = owner[some], first[some], length[some]
     attempt = np.repeat(owner, length)
-    within = np.arange(len(attempt)) - np.repeat(np.cumsum(length) - length, length)
-    node = np.repeat(first, length) + within
-    order = np.lexsort((attempts.start[attempt], node))
-    return _Held(node[order], attempt[order])
+    node = np.arange(len(attempt)) + np.repeat(first - low - (np.cumsum(length) - length), length)
+    order = np.argsort(node.astype(np.uint16), kind="stable")  # 16 bits are sorted in time that is linear
+    return _Held(node[order] + low, attempt[order])
 
 
 def _shared(attempts: Attempts, held: _Held) -> Iterator[str]:

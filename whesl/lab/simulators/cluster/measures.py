@@ -23,16 +23,14 @@ class Outcome(NamedTuple):
         end: of its last attempt, in seconds; nan where it did not end, shape (jobs,).
         attempts: how often it was started, shape (jobs,).
         killed: how often a node of it failed, shape (jobs,).
-        offsets: its last attempt held ``nodes[offsets[i]:offsets[i + 1]]``, shape (jobs + 1,).
-        nodes: indices of nodes, ascending within a job.
+        last: its last attempt, -1 where it never started, shape (jobs,).
     """
 
     start: NDArray[np.float64]
     end: NDArray[np.float64]
     attempts: NDArray[np.int64]
     killed: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    nodes: NDArray[np.int32]
+    last: NDArray[np.int64]
 
 
 def outcome(work: Workload, attempts: Attempts) -> Outcome:
@@ -46,22 +44,27 @@ def outcome(work: Workload, attempts: Attempts) -> Outcome:
     ended = ran.copy()
     ended[ran] = ~attempts.killed[last[ran]] & np.isfinite(attempts.end[last[ran]])
     end[ended] = attempts.end[last[ended]]
-    size = np.where(ran, work.size, 0)
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
     return Outcome(
         start,
         end,
         np.bincount(attempts.job, minlength=count),
         np.bincount(attempts.job[attempts.killed], minlength=count),
-        offsets,
-        _nodes(attempts, last[ran]),
+        last,
     )
 
 
-def _nodes(attempts: Attempts, chosen: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the nodes of the chosen attempts, one after the other."""
+def nodes_held(
+    work: Workload, attempts: Attempts, result: Outcome
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the nodes of each job's last attempt: offsets by job, shape (jobs + 1,), and indices of nodes.
+
+    The job ``i`` held ``nodes[offsets[i]:offsets[i + 1]]``, ascending.
+    """
+    size = np.where(result.last >= 0, work.size, 0)
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(size)])
+    chosen = result.last[result.last >= 0]
     runs = _ranges(attempts.offsets[chosen], attempts.offsets[chosen + 1] - attempts.offsets[chosen])
-    return _ranges(attempts.first[runs].astype(np.int64), attempts.length[runs]).astype(np.int32)
+    return offsets, _ranges(attempts.first[runs].astype(np.int64), attempts.length[runs]).astype(np.int32)
 
 
 def _ranges(first: NDArray[np.int64], length: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:

@@ -168,8 +168,8 @@ class _Reserving(Machine):
         """Make the profile of the running jobs alone."""
         profile = self.profile
         profile.times, profile.free = [now], [self.free]
-        for latest, attempt in self.running:
+        for latest, _, count in self.running:
             if profile.times[-1] != latest:
                 profile.times.append(latest)
                 profile.free.append(profile.free[-1])
-            profile.free[-1] += self.size[self.job[attempt]]
+            profile.free[-1] += count
