@@ -11,6 +11,7 @@ from whesl_adapters.desk import DeskAllocation, DeskScheduler
 from whesl_adapters.mean_rate import MeanRate
 
 from whesl.api.failure_predictor import History, Predictor
+from whesl.api.resource_manager import Allocation
 from whesl.testing.contracts import AllocationContract, PredictorContract, SchedulerContract
 
 
@@ -34,7 +35,7 @@ class TestDeskAllocation(AllocationContract):
         return DeskAllocation({**os.environ, **job})
 
     def check_hidden(
-        self, environment: dict[str, str], allocation: DeskAllocation, active: tuple[str, ...]
+        self, environment: dict[str, str], allocation: Allocation, active: tuple[str, ...]
     ) -> None:
         assert environment == {"DESK_NODES": ",".join(active)}
 
