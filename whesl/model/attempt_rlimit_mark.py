@@ -55,11 +55,6 @@ def is_mark(limit: int) -> bool:
     return limit >> 61 == _BASE >> 61 and not limit & ((1 << _UNIT) - 1)
 
 
-def in_kib(token: str) -> int:
-    """Return a token's mark as a shell's ``ulimit`` takes it."""
-    return of_token(token) >> _UNIT
-
-
 def _digest(text: str) -> int:
     value = _FNV_OFFSET
     for byte in text.encode():

@@ -21,6 +21,11 @@ PREFIXES = st.text("0123456789abcdef", min_size=16, max_size=16)
 NUMBERS = st.integers(min_value=1, max_value=4095)
 
 
+def in_kib(token: str) -> int:
+    """Return a token's mark as a shell's ``ulimit`` takes it."""
+    return attempt_rlimit_mark.of_token(token) >> 10
+
+
 @given(prefix=PREFIXES, other=PREFIXES, number=NUMBERS, later=NUMBERS)
 def test_a_mark_tells_attempts_and_tasks_apart(prefix: str, other: str, number: int, later: int) -> None:
     mark = attempt_rlimit_mark.of_token(f"{prefix}.{number}")
@@ -37,7 +42,7 @@ def test_a_mark_limits_nothing_and_survives_a_shell_s_kibibytes(prefix: str, num
     token = f"{prefix}.{number}"
     mark = attempt_rlimit_mark.of_token(token)
     assert (1 << 62) <= mark < (1 << 63), "more than any memory, and no reader's sign bit"
-    assert attempt_rlimit_mark.in_kib(token) * 1024 == mark and attempt_rlimit_mark.is_mark(mark)
+    assert in_kib(token) * 1024 == mark and attempt_rlimit_mark.is_mark(mark)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_an_ordinary_limit_is_no_mark(limit: int) -> None:
 
 def test_a_process_is_found_by_its_mark_alone(token: str) -> None:
     """Without environment, session or parent of the attempt; as one that is another user's or unreadable."""
-    limit = f"ulimit -S -m {attempt_rlimit_mark.in_kib(token)} && exec env -i setsid sleep 300"
+    limit = f"ulimit -S -m {in_kib(token)} && exec env -i setsid sleep 300"
     with subprocess.Popen(["/bin/sh", "-c", limit]) as child:
         try:
             waiting.until(
@@ -67,7 +72,7 @@ def test_an_environment_that_cannot_be_read_hides_nothing(
     token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A set-uid or non-dumpable program's belongs to root (proc(5)); its limits are for everybody to read."""
-    limit = f"ulimit -S -m {attempt_rlimit_mark.in_kib(token)}; echo; exec sleep 300"
+    limit = f"ulimit -S -m {in_kib(token)}; echo; exec sleep 300"
     with subprocess.Popen(["/bin/sh", "-c", limit], stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None and child.stdout.readline()
@@ -79,7 +84,7 @@ def test_an_environment_that_cannot_be_read_hides_nothing(
 
 def test_the_attempts_of_processes_are_told_by_mark_or_environment(start: Start, token: str) -> None:
     prefix = f"{token.partition('.')[0]}."
-    start(f"ulimit -S -m {attempt_rlimit_mark.in_kib(prefix + '3')}; env -i sleep 300", f"{prefix}3")
+    start(f"ulimit -S -m {in_kib(prefix + '3')}; env -i sleep 300", f"{prefix}3")
     start("exec sleep 300", f"{prefix}7")
     start("exec sleep 300", f"{token[::-1]}.9")
     found = attempt_processes.of_attempt(prefix)
@@ -88,6 +93,6 @@ def test_the_attempts_of_processes_are_told_by_mark_or_environment(start: Start,
 
 def test_a_site_s_own_hard_limit_keeps_no_program_from_running(start: Start, token: str) -> None:
     """Below a mark there is none; the processes are found by their environment as before."""
-    script = f"ulimit -m 1000000; ulimit -S -m {attempt_rlimit_mark.in_kib(token)} 2>/dev/null; sleep 300"
+    script = f"ulimit -m 1000000; ulimit -S -m {in_kib(token)} 2>/dev/null; sleep 300"
     child = start(script, token)
     assert child.pid in [process.pid for process in attempt_processes.of_attempt(token)]
