@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from whesl.managers.workflow.submission.once import Ledger, Submission
 from whesl.model.errors import TransientError
 from whesl.model.states import JobState, TaskState
 from whesl.model.workflow import Task, Workflow
-from whesl.runtime.coordinator.client import unheard_task_outcomes
+from whesl.runtime.coordinator.client import start, unheard_task_outcomes
 from whesl.runtime.coordinator.client.journal_state import Known
 from whesl.runtime.wire.messages import Command, Finished, Reply, Welcome
 
@@ -172,3 +173,21 @@ def test_a_task_that_was_heard_is_told_when_its_job_is_over(
     unheard_task_outcomes.tell(tmp_path, WORKFLOW, "slurm", set())
     ended = [(command.target, command.arguments["job"], command.arguments["state"]) for command in said]
     assert ended == [("w/a", "42", "NODE_FAIL")] * (not last_words)
+
+
+def test_a_coordinator_that_has_the_lock_is_given_time_to_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine it was asked for half a second each time, and its tasks stayed "registered"."""
+    asked: list[float] = []
+
+    def running(_home: Path, timeout: float) -> dict[str, str] | None:
+        asked.append(timeout)
+        return {} if timeout >= 2 else None
+
+    monkeypatch.setattr(start, "read_endpoint", lambda _home: SimpleNamespace(foreign=False))
+    monkeypatch.setattr(start, "_elsewhere", lambda _found: False)
+    monkeypatch.setattr(start, "running", running)
+    monkeypatch.setattr(start, "_spawn", lambda *_: SimpleNamespace(poll=lambda: start.ALREADY_RUNNING))
+    start.ensure_running(tmp_path)
+    assert asked == [0.5, 2.0]
