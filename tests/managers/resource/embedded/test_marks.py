@@ -35,5 +35,5 @@ def test_a_task_carries_the_mark_and_its_node_s_daemon_does_not(monkeypatch: pyt
         env={TOKEN: token},
     )
     limit, _ = child.communicate(timeout=60)
-    assert int(limit) == attempt_rlimit_mark.in_kib(token)
+    assert int(limit) == attempt_rlimit_mark.of_token(token) >> 10, "ulimit counts in KiB"
     assert seen == [own, own]
