@@ -207,6 +207,16 @@ HINTS = [
     ("DECLARE EXCEPTION A JOB_LEVEL JOB [a] RETRY 3", "LIMIT says how often an exception is recovered"),
     ("DECLARE EXCEPTION A JOB_LEVEL JOB [a] LIMIT=3", "values follow their word after a blank"),
     ("EXCEPTION RECOVERY STEP E NODE.ADD", "the form is: EXCEPTION RECOVERY STEP exception entity"),
+    (
+        "EXCEPTION RECOVERY STEP E JOB JOB.REPLACE LIMIT 4",
+        "LIMIT stands in another statement: DECLARE EXCEPTION",
+    ),
+    (f"{DETECT}EXIT CODE 1 ELSE FAIL", "ELSE stands in another statement: DECLARE EXCEPTION"),
+    (
+        "DECLARE EXCEPTION A JOB_LEVEL JOB [a] TIMEOUT 9",
+        "another statement: EXCEPTION DETECTION exception LOG",
+    ),
+    (f'{DETECT}LOG "x" stdout BEFORE FAILURE', "BEFORE stands in another statement: EXCEPTION RECOVERY STEP"),
     ("EXCEPTION RECOVERY STEP E JOB RESTART", "JOB.REPLACE does nothing else"),
     ("EXCEPTION RECOVERY STEP E JOB NODE.ADD(count=1)", 'arguments stand in braces: {"name": value}'),
     (

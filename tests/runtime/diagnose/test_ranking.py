@@ -302,3 +302,31 @@ def test_the_signal_of_the_first_rank_says_more_than_its_peers(summary: str, cls
     """PyTorch 2.13 with gloo: the peers of a killed rank tell of a closed connection first."""
     peer = "[rank0]: RuntimeError: [pair.cc:5] Connection closed by peer [127.0.0.1]:21373\n"
     assert told(STEPS + peer + summary + "\n")[0] == cls
+
+
+@pytest.mark.parametrize(
+    "abort",
+    [
+        "Fatal Python error: Aborted",
+        "[n02:12345] *** Process received signal ***\n[n02:12345] Signal: Aborted (6)",
+        "Program received signal SIGABRT: Process abort signal.",
+        "/var/spool/slurmd/job1/slurm_script: line 9:  4711 Aborted                 (core dumped) ./solver",
+        "[n02:6807 :0:6807] Caught signal 6 (Aborted)",
+    ],
+)
+@pytest.mark.parametrize(
+    ("said", "cls"),
+    [
+        (
+            "[rank5]:[E ProcessGroupNCCL.cpp:616] [Rank 5] Watchdog caught collective operation timeout: "
+            "WorkNCCL(SeqNum=12, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600013 milliseconds before "
+            "timing out.",
+            "hang/collective-timeout",
+        ),
+        ("terminate called after throwing an instance of 'std::bad_alloc'", "out-of-memory-host"),
+        ("ib_mlx5_log.c:177  Transport retry count exceeded on mlx5_0:1/RoCE (synd 0x15)", "network-fabric"),
+    ],
+)
+def test_a_process_that_aborts_died_of_what_it_said_before(said: str, cls: str, abort: str) -> None:
+    """An abort without its rank's label was called the cause of the watchdog's message."""
+    assert told(f"{STEPS}{said}\n{abort}\n")[0] == cls

@@ -24,7 +24,7 @@ from whesl.language.compiler.statement_repair import (
     repair,
 )
 from whesl.language.compiler.syntax import Declared, Recovered, Statement
-from whesl.language.compiler.syntax_error_hints import form, habit, seconds
+from whesl.language.compiler.syntax_error_hints import elsewhere, form, habit, seconds
 from whesl.language.compiler.syntax_expectations import expected
 from whesl.language.diagnostics import MAX_SUGGESTIONS, Range
 from whesl.language.spec import Entity, Level, Operation, ResourceKind
@@ -351,7 +351,10 @@ def _explain(
         message = f"{shown} is not in double quotes"
     else:
         message = f"unexpected {shown}"
-        hint = hint or _hint(offending, wanted) or form(lexemes[first : at + 1])
+        words = lexemes[first : at + 1]
+        hint = (
+            hint or _hint(offending, wanted) or (elsewhere(words) if accepts(written) else "") or form(words)
+        )
     findings.add(code, message, Range(start, end), hint=hint, expected=wanted)
 
 

@@ -48,6 +48,8 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _CLOCK = re.compile(r"[0-9]{1,9}(?::[0-9]{1,2}){1,2}\b")
+# What begins an optional part of a statement's form.
+_CLAUSE = re.compile(r"(?:\[|\| )([A-Z]{4,})\b")
 _LONGEST = 12  # digits of a number that is converted
 
 
@@ -61,6 +63,27 @@ def form(words: Sequence[Lexeme]) -> str:
     if kinds[:2] == [TOKEN.EXCEPTION, TOKEN.DETECTION] and len(kinds) > 3 and kinds[3] in _DETECTED:
         return f"the form is: {_DETECTED[kinds[3]]}"
     return ""
+
+
+def elsewhere(words: Sequence[Lexeme]) -> str:
+    """Return where the last of some words belongs: a clause of another statement than the one it stands in.
+
+    Args:
+        words: a statement's, up to the one that it cannot have.
+    """
+    *before, clause = words
+    name = clause.text.upper()
+    if not before or name in form(words):
+        return ""
+    for written in (_DECLARED[TOKEN.EXCEPTION], _RECOVERED, _DECLARED[TOKEN.RESOURCE]):
+        if name in _CLAUSE.findall(written):
+            return f"{name} stands in another statement: {written}"
+    detections = [written for written in _DETECTED.values() if name in _CLAUSE.findall(written)]
+    return (
+        f"{name} stands in another statement: EXCEPTION DETECTION exception {detections[0]}"
+        if detections
+        else ""
+    )
 
 
 def habit(text: str, start: int) -> str:

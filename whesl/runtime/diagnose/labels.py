@@ -25,6 +25,7 @@ _NO_HOST = re.compile(
     r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
     r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|mlx|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
+    r"|c10d$"  # PyTorch's library of collectives
     r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
     re.IGNORECASE,
 )
