@@ -92,11 +92,9 @@ def _be(words: list[str], environment: dict[str, str], loaded: Path) -> NoReturn
     """
     code = 1
     try:
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # the caller waits for the end of a pipe
+        _leave_files()
         gc.enable()
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_IGN)  # as each interpreter does
+        _forget_handlers()
         _take_streams()
         os.environ.clear()
         os.environ.update(environment)
@@ -119,6 +117,32 @@ def _be(words: list[str], environment: dict[str, str], loaded: Path) -> NoReturn
             with suppress(OSError, ValueError):
                 stream.flush()
         os._exit(code)
+
+
+def _leave_files() -> None:
+    """Have no file open but the three streams: who called the command waits for the end of a pipe.
+
+    The numbers stay in use. Libraries close their own when they are forked again, and Arrow ends the process
+    where that fails.
+    """
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names alone
+        if int(name) > 2 and int(name) != nothing:
+            os.dup2(nothing, int(name), inheritable=False)
+
+
+def _forget_handlers() -> None:
+    """Handle signals as each interpreter does that has just begun.
+
+    What tests, and the libraries that they load, have set is for the tests' process: with a library's handler
+    of SIGTERM a command went on for ever.
+    """
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, default)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _take_streams() -> None:
