@@ -35,7 +35,8 @@ from whesl.managers.resource import scheduler
 
 desk = scheduler("desk")
 job = desk.submit(JobRequest(token="t", script=sys.argv[1], nodes=2, output=sys.argv[2]))
-while not desk.jobs([job])[job].state.ended:
+deadline = time.monotonic() + 60
+while not desk.jobs([job])[job].state.ended and time.monotonic() < deadline:
     time.sleep(0.1)
 print(desk.jobs([job])[job].state.value)
 """

@@ -113,7 +113,11 @@ def _follow(source: Source, base: int, text: str, arguments: Arguments) -> bool:
 
 
 def _placeholders(part: str, value: str, at: int) -> Iterator[Word]:
-    """Yield the placeholders of a text; in a text with escapes, the place of each is the whole text."""
+    """Yield the placeholders of a JSON text with their places.
+
+    A text with escape sequences has other columns than its value; each of its placeholders gets the
+    place of the whole text.
+    """
     whole = len(part) != len(value) + 2
     for found in _PLACEHOLDER.finditer(value):
         if found["name"] is not None:
@@ -122,7 +126,7 @@ def _placeholders(part: str, value: str, at: int) -> Iterator[Word]:
 
 
 def _text(source: Source, part: str, at: int) -> tuple[str, bool]:
-    """Return what a text says, and whether a process could be given it."""
+    """Return the value of a JSON text, and whether the value can be an argument of a process."""
     if "\\" not in part:
         return part[1:-1], True
     value: str = json.loads(part)

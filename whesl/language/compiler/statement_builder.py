@@ -161,17 +161,17 @@ def _of(lexeme: Node | Lexeme) -> Word:
 
 
 def _word(node: Node) -> Word:
-    """Return the first word of a rule, of most rules the only one."""
+    """Return the first token of a node of the parse tree; most such nodes have one token."""
     return _of(node.first)
 
 
 def _number(node: Node) -> Word:
-    """Return a number; blanks behind its minus sign are left out."""
+    """Return the number that a node holds, without blanks between its minus sign and its digits."""
     return Word(node.text, node.first.start, node.last.end)
 
 
 def _number_in(node: Node, clause: str, rule: str) -> Word | None:
-    """Return the number of a clause that may be left out."""
+    """Return the number of an optional clause, None where the clause is missing."""
     found = node.node(clause)
     return None if found is None else _number(_child(found, rule))
 

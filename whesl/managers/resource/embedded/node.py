@@ -81,8 +81,7 @@ class NodeDaemon:
             self._kill_overdue(now)
             self._flush()
             for key, _ in self._selector.select(self._timeout(time.monotonic())):
-                # An earlier callback may have closed the descriptor, and its number may be another one's by
-                # now.
+                # An earlier callback may have closed the descriptor, whose number is a new one's then.
                 if self._selector.get_map().get(key.fd) is key:
                     key.data()
 

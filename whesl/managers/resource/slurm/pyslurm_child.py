@@ -47,7 +47,8 @@ def main() -> int:
     for line in sys.stdin:
         try:
             rows = [row(pyslurm.Job.load(int(number))) for number in line.split()]
-        except Exception as error:  # whatever has failed, the commands report it better
+        # The caller asks Slurm's commands after an error of any class that the library raises.
+        except Exception as error:
             print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201
         else:
             print(json.dumps({"rows": rows}), flush=True)  # noqa: T201

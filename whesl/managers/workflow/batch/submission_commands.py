@@ -16,13 +16,13 @@ from whesl.model.errors import RefusedError
 
 
 class SubmissionCommand(Protocol):
-    """One of them."""
+    """A command that submits a batch script, such as sbatch."""
 
     def words(self, plan: RunPlan, file: str, after: Sequence[str], beside: Sequence[str]) -> list[str]:
-        """Return the words of a call, without the file.
+        """Return the command line that submits a script, without the name of the script's file.
 
         Args:
-            plan: of the run.
+            plan: the plan of the workflow's run.
             file: the script.
             after: jobs that have to succeed before.
             beside: jobs that have to start before.

@@ -1,4 +1,4 @@
-"""The words of a qsub call for a wrapped script. Pure."""
+"""Rewrites the command line of qsub so that the submitted script is wrapped. Pure."""
 
 from __future__ import annotations
 

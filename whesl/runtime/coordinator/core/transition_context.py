@@ -82,7 +82,7 @@ class Transition:
         return tuple(bad for bad in self.state.bad_nodes.values() if bad.expires > self.now)
 
     def wait_to_retry(self, key: str) -> None:
-        """Put off a call that has failed for now: each wait is twice the one before."""
+        """Put off a failed call; the wait doubles with each failure of the same call, up to `last_retry`."""
         settings, volatile = self.state.settings, self.state.volatile
         count = volatile.retries.get(key, 0)
         delay = min(settings.first_retry * 2.0 ** min(count, 16), settings.last_retry)

@@ -24,8 +24,9 @@ from whesl.runtime.node_agent.fencing import attempt_processes
 # Seconds between two looks: after the first, and at most.
 FIRST_LOOK = 0.02
 LONGEST = 1.0
-_WORDS = 4  # words of a command that may be its script: an interpreter and its options stand before it
-_SCRIPT = 1 << 18  # bytes of a script in which a launcher is looked for
+# Words of a command that may be its script; an interpreter and its options may precede it.
+_WORDS = 4
+_SCRIPT = 1 << 18  # bytes of a script that are searched for a launcher
 _LAUNCHERS = re.compile(r"\b(?:srun|flux|mpirun|mpiexec(?:\.\w+)?|orterun|prterun|prun|jsrun|aprun|ibrun)\b")
 # Not set in a batch script: srun(1), flux-run(1), Open MPI's and MPICH's process environments. Slurm numbers
 # the batch script's own step -5 (26.05), and that of an interactive shell in the same way (slurm.h).
@@ -39,7 +40,7 @@ def launches(job: Job) -> bool:
     words = (job.command[job.script],) if job.script else job.command[:_WORDS]
     texts = [*job.command]
     for word in words:
-        # Where the command has no script that can be read, its own words count.
+        # The words of the command are searched alone where no script can be read.
         with contextlib.suppress(OSError, ValueError):
             texts.append(os.fsdecode(beginning(Path(job.workdir, word), _SCRIPT)))
     return bool(_LAUNCHERS.search(" ".join(texts)))
