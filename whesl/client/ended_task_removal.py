@@ -23,8 +23,8 @@ from whesl.runtime.isolator.task.taskdir import Job, Result, TaskDir
 from whesl.runtime.locking import takeover_lock
 from whesl.runtime.locking.takeover_lock import HeldError
 
-_BLOCK = 512  # what st_blocks counts in (stat(2))
-# A task that begins has taken the old result away, and has not told its coordinator yet.
+_BLOCK = 512  # bytes; the unit of st_blocks (stat(2))
+# Seconds. A task that begins removes the old result first, and tells its coordinator later.
 BEGINNING = 600.0
 _HELD = "its isolator runs"
 
@@ -79,7 +79,7 @@ def look(path: Path, states: Mapping[str, TaskState]) -> Leftover:
 
 
 def _name_of(directory: TaskDir) -> str:
-    """Return the id of the task whose directory this is; where nothing in it tells, as it is called."""
+    """Return the id of the task whose directory this is; without a record of it, the directory's name."""
     path, job = directory.path, decode_errors.load(directory.job_file, Job)
     return job.setup.task.id if job is not None else f"{unquote(path.parent.name)}/{unquote(path.name)}"
 
@@ -152,7 +152,7 @@ def _drop(entry: os.DirEntry[str]) -> None:
 
 
 def _below(path: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield all that is below a directory; symbolic links are told and not followed."""
+    """Yield all entries below a directory; symbolic links are entries and are not followed."""
     try:
         with os.scandir(path) as entries:
             for entry in entries:

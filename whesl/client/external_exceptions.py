@@ -31,7 +31,7 @@ _NAMED = 8
 class RaisedOn(msgspec.Struct, frozen=True, kw_only=True):
     """What was raised, and on which tasks.
 
-    ``uncovered`` are tasks that the node or the job has as well, whose rules do not have the exception.
+    ``uncovered`` are further tasks of the node or the job, whose rules do not declare the exception.
     """
 
     id: str
@@ -89,7 +89,7 @@ def raise_exception(
         exception=exception,
         task=task,
         node=node,
-        job=job.replace("ƒ", "f"),  # Flux shows the one, and the other is plain
+        job=job.replace("ƒ", "f"),  # Flux prints job ids with ƒ, and accepts f as well
         evidence=evidence,
     )
     alone = uncoordinated_tasks.state(place)
@@ -171,7 +171,7 @@ def predict_failure(
 
 
 def _check(prediction: PredictedFailure) -> None:
-    """Raise UsageError for what is no prediction."""
+    """Raise UsageError for a prediction whose values cannot be."""
     if not prediction.node:
         raise UsageError("no node is named")
     if not 0 < prediction.lead < math.inf:
@@ -221,8 +221,8 @@ def _targets(state: State, told: RaiseException) -> tuple[list[TaskEntry], Refus
 
 
 def _told(home: Path, told: RaiseException | PredictFailure, timeout: float) -> dict[str, Any]:
-    """Tell the coordinator until it answers: one that is killed before that is started again, and knows the
-    id. Raises RefusedError.
+    """Send a message to the coordinator until it answers; a coordinator that is killed meanwhile is started
+    again, and recognises the message by its id. Raises RefusedError.
     """
     deadline = time.monotonic() + timeout
     while True:

@@ -47,7 +47,7 @@ def logs_of(
         elif path.exists():
             files.append(log)
         else:
-            from whesl.client import task_outputs  # a file's diagnosis needs no daemon's modules
+            from whesl.client import task_outputs  # whoever names files alone needs no modules of daemons
             from whesl.runtime.wire import keys
 
             task = task_outputs.of(keys.home(), log)

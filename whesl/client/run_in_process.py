@@ -12,7 +12,7 @@ import msgspec
 from whesl.model.errors import UsageError, WheslError
 from whesl.report.report_records import Report
 
-_USAGE = 2  # the exit status of whesl for what nothing was started for
+_USAGE = 2  # the exit status of whesl for a wrong call; nothing was started
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ class TaskOutput(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def told(self) -> str:
-        """How it ended, in a line; "" while it has not."""
+        """How the task ended, in a line; "" while the task runs."""
         status = f", exit status {self.exit_code}" if self.exit_code is not None else ""
         return f"whesl: {self.state.value}{status}" if self.state is not None else ""
 

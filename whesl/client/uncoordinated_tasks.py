@@ -60,13 +60,13 @@ def _living(home: Path) -> dict[str, tuple[Path, Job]]:
 
 
 def state(home: Path) -> State:
-    """Return them as the coordinator would know them, to be looked through in the same way."""
+    """Return the living tasks without a coordinator in the form of a coordinator's state."""
     entries = {task: _entry(path, job, TaskState.RUNNING) for task, (path, job) in _living(home).items()}
     return State(tasks=Map(entries), live=Map(dict.fromkeys(entries)))
 
 
 def ended(home: Path) -> State:
-    """Return those that have ended, in the same way: to say so of one that was asked for."""
+    """Return the ended tasks without a coordinator in the form of a coordinator's state."""
     entries: dict[str, TaskEntry] = {}
     for file in file_retry.entries(places.tasks(home), "*/*/result.json"):
         job, result = decode_errors.load(file.with_name("job.json"), Job), decode_errors.load(file, Result)
@@ -102,7 +102,7 @@ def directory_of(home: Path, task: str) -> TaskDir:
 
 
 def untaken(home: Path, tasks: Iterable[str], identity: str) -> set[str]:
-    """Return those of some tasks that have not taken the exception of this id."""
+    """Return those of ``tasks`` whose isolators have not taken the exception of this id."""
     living = _living(home)
     return {
         task
@@ -112,7 +112,7 @@ def untaken(home: Path, tasks: Iterable[str], identity: str) -> set[str]:
 
 
 def tell(home: Path, found: Alone, action: str) -> None:
-    """Leave a paused task its word: resume or cancel.
+    """Tell a paused task to resume or to cancel, by a file in its directory.
 
     Raises RefusedError for a task that is not paused: nobody would look for the file.
     """

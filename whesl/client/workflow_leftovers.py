@@ -39,12 +39,12 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def files(self) -> int:
-        """How many files."""
+        """The number of files."""
         return sum(item.files for item in self.leftovers)
 
     @property
     def reported(self) -> bool:
-        """Whether its report stays: what its tasks wrote down stands in the coordinator's journal as well."""
+        """Whether a report is possible afterwards: the coordinator's journal has the tasks' records."""
         return all(item.reported for item in self.leftovers)
 
 
@@ -60,7 +60,7 @@ def survey(
         home: the WHESL home.
         states: of all tasks that the coordinator knows, by id.
         wanted: the workflows to look at, all when empty.
-        tell: is called with 1 after each task that was looked at.
+        tell: called with 1 after each task, for a display of progress.
 
     Raises UsageError for a workflow that has left nothing.
     """

@@ -50,7 +50,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     command: str = ""
 
     def listed(self) -> Listed:
-        """Return it with its state, for which the files of its tasks are read."""
+        """Return the workflow with its state; the files of its tasks are read for that."""
         states = self.states or list({run.task.id: run.state() for run in self.runs}.values())
         return Listed(
             name=self.name,
@@ -77,7 +77,7 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
     if commands:
         states.pop(ALONE, None)
     for path in file_retry.entries(places.workflows(home), "*/workflow.json"):
-        if path.parent.name not in states:  # of a coordinator whose journal is gone
+        if path.parent.name not in states:  # left by a coordinator whose journal is gone
             with contextlib.suppress(OSError, *UNDECODABLE):
                 tasks = msgspec.json.decode(path.read_bytes(), type=Workflow).tasks
                 states[path.parent.name] = [TaskState.REGISTERED] * len(tasks)
@@ -93,7 +93,7 @@ def workflows(home: Path, commands: list[TaskDirectory]) -> list[Ran]:
 
 
 def overview_of(home: Path, days: int, *, queue_wait: float | None, poll: float) -> Overview:
-    """Sum up what all workflows, and commands without one, have done in so many days until now.
+    """Sum up what all workflows, and commands without a workflow, have done in the last ``days`` days.
 
     Args:
         home: the WHESL home.
@@ -104,7 +104,7 @@ def overview_of(home: Path, days: int, *, queue_wait: float | None, poll: float)
     since = until - days * _DAY
     reports = []
     for name in sorted({ran.name for ran in workflows(home, [])} | {ALONE}):
-        with contextlib.suppress(UsageError):  # nothing of it is so new
+        with contextlib.suppress(UsageError):  # the workflow has nothing within these days
             gathered = gather(home, name, lambda item: item.written() >= since)
             reports.append(summarise(gathered, queue_wait=queue_wait, poll_interval=poll))
     return overview(reports, since, until)

@@ -9,7 +9,7 @@ from pathlib import Path
 from whesl.doctor.probe_runner import Finding, State, ask, one, version_tuple
 
 GROUP = "resource managers"
-# What the tests are run with; see docs/flux.md.
+# The version of Flux that the tests run with (docs/flux.md).
 TESTED = (0, 88)
 # Prints Python's version and, of the modules that tell news, those that are missing.
 _IMPORTS = """\
@@ -48,7 +48,7 @@ def commands() -> list[Finding]:
 
 
 def version_of(text: str) -> str:
-    """Return the version in what ``flux --version`` prints, "" when there is none."""
+    """Return the version in the output of ``flux --version``, "" when the output has none."""
     for line in text.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "commands" and value.strip():
@@ -84,7 +84,7 @@ def bindings() -> list[Finding]:
     if answer is None:
         return []
     if answer.status != 0:
-        # Of a traceback, its last line says it.
+        # The last line of a traceback names the error.
         last = (answer.error.strip().splitlines() or [answer.why])[-1].rpartition("Error: ")[2]
         why = f"flux python cannot import flux: {last[:200] or answer.why}"
         advice = "install the Python bindings of this very flux-core, with cffi and pyyaml"

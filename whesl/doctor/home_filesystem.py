@@ -21,7 +21,7 @@ from whesl.runtime.locking import lock_scope, takeover_lock
 COMPUTE_LIMIT = 60.0
 SEEN_LIMIT = 10.0
 _GUARDED = "daemons are told apart by records of their owners instead (docs/design/locks.md)"
-# Run on a compute node, with the interpreter that agents run with.
+# This program runs on a compute node, with the interpreter of agents.
 _FAR = """\
 import fcntl, json, os, sys
 place = sys.argv[1]

@@ -76,7 +76,7 @@ def _group_limit(name: str) -> int | None:
     found = []
     place = _CGROUPS / own
     while place != _CGROUPS.parent and place.is_relative_to(_CGROUPS):
-        with contextlib.suppress(OSError, ValueError):  # the root has none, and "max" is none
+        with contextlib.suppress(OSError, ValueError):  # the root group has no such file; "max" is no limit
             found.append(int((place / name).read_text()))
         place = place.parent
     return min(found, default=None)

@@ -15,13 +15,13 @@ from enum import Enum
 import msgspec
 
 COMMAND_LIMIT = 2.0
-# For all that a probe does besides waiting for commands; a dead file system never answers.
+# Seconds for the work of a probe besides its commands; a dead file system never answers.
 PROBE_LIMIT = 3.0
 _OUTPUT_LIMIT = 256 * 1024
 
 
 class State(str, Enum):
-    """How something is.
+    """The state of a thing that was looked at.
 
     ``warn``: it works, with limits. ``missing``: it is not there and need not be. ``failed``: it is there and
     does not work, or is not there and has to be.
@@ -50,7 +50,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 def one(
     state: State, detail: str = "", advice: str = "", *, version: str = "", name: str = ""
 ) -> list[Finding]:
-    """Return the only finding of a probe."""
+    """Return a list of one finding, for a probe that finds one."""
     return [Finding(name=name, state=state, version=version, detail=detail, advice=advice)]
 
 
@@ -67,12 +67,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bad(self) -> State:
-        """Return the state of what answered so badly: slow on a busy machine is not broken."""
+        """Return the state for this bad answer: a late one is a warning, as a busy machine is not broken."""
         return State.WARN if self.late else State.FAILED
 
     @property
     def why(self) -> str:
-        """Return in one line why it did not work, "" when it did."""
+        """Return in one line why the command failed, "" when it succeeded."""
         if self.status == 0:
             return ""
         text = " ".join((self.error or self.output).split())[:200]

@@ -107,7 +107,7 @@ def local() -> list[Finding]:
 
 
 def launchers() -> list[Finding]:
-    """Look at what starts parallel programs."""
+    """Look at the launchers of parallel programs, such as srun and mpirun."""
     found = []
     for name in ("srun", "pbsdsh"):
         if there := shutil.which(name):

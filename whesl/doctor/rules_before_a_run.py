@@ -46,7 +46,7 @@ def look(asked: Asked) -> None:
     warnings: list[str] = []
     spec = load_rules(asked.rules, places.rules_cache(home()), any_job=False, warn=warnings.append)
     assert spec is not None
-    if asked.workflow:  # whesl run has told of the host
+    if asked.workflow:  # whesl run has warned already of what does not fit this host
         warnings += map(str, expanded(spec, os.environ)[1])
     else:
         name = asked.step or asked.name
@@ -80,7 +80,7 @@ def told(
 
 
 def allowed(warnings: list[str], *, strict: bool) -> list[str]:
-    """Return warnings, a line each. Raises UsageError with all of them where none is allowed."""
+    """Return warnings, a line each. Raises UsageError with all of them where ``strict`` is true."""
     if strict and warnings:
         raise UsageError(
             "\n".join(("nothing is started, since --strict allows no warning:", *warnings)),
@@ -90,7 +90,7 @@ def allowed(warnings: list[str], *, strict: bool) -> list[str]:
 
 
 def _here(file: str, name: str, spares: int) -> list[str]:
-    """Return what of one file of rules does not fit this host and this allocation."""
+    """Return a warning for each rule of a file that does not fit this host or this allocation."""
     path = Path(shipped_policy.place(file))
     content = path.read_bytes()
     spec = load_rules((file,), places.rules_cache(home()), any_job=not name)
@@ -101,6 +101,6 @@ def _here(file: str, name: str, spares: int) -> list[str]:
     task = Task(id="exec/task", step=name or "task", workspace=here, nodes=max(1, nodes - spares))
     workflow = Workflow(id="exec", name="exec", wms="", root=here, tasks=(task,))
     texts = {} if is_compiled(content) else {str(path): content.decode("utf-8", "replace")}
-    left = max(0, nodes - task.nodes) if nodes else None  # outside a job nodes are not counted
+    left = max(0, nodes - task.nodes) if nodes else None  # outside a job the number of nodes is not known
     found = Surroundings(spec, path, texts, workflow, Path(here), left, os.environ).findings()
     return brief(file, found)

@@ -1,4 +1,4 @@
-"""What of a specification does not fit this host: handlers, paths, variables, spare nodes."""
+"""Finds rules that do not fit this host: handlers, paths, variables, spare nodes that are not there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WORKERS_LINES = (
     "[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
     "[rank3]:[E1218 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: Work",
 )
-_MOST_NAMES = 1000  # of a directory, among which a name like a missing one is looked for
+_MOST_NAMES = 1000  # names of a directory that are compared with a missing one, for a hint
 
 
 class Surroundings:
@@ -78,7 +78,7 @@ class Surroundings:
         self._printed = [f"+ {line.strip()}" for line in traced if not line.lstrip().startswith("#")]
 
     def findings(self) -> list[Diagnostic]:
-        """Return what does not fit, a warning each."""
+        """Return a warning for each rule that does not fit."""
         found = [*self._handlers(), *self._variables()]
         for exception in self._spec.exceptions:
             found += self._watched(exception)
@@ -86,7 +86,7 @@ class Surroundings:
         return list(dict.fromkeys(found))
 
     def _handlers(self) -> Iterator[Diagnostic]:
-        """Find handlers that cannot be run here: else the first recovery would find out."""
+        """Find handlers that cannot be run here, before a recovery needs them."""
         there = located(self._spec, self._file.absolute().parent)
         pairs = dict(zip(_handlers(self._spec), _handlers(there), strict=True))
         for said, meant in pairs.items():
@@ -123,7 +123,7 @@ class Surroundings:
             yield from self._disk(detection, tasks)
 
     def _disk(self, detection: Kind, tasks: Sequence[Task]) -> Iterator[Diagnostic]:
-        """Find a file system that is not there, or that is fuller already than it is to become."""
+        """Find a file system that does not exist, or that is fuller already than its rule's limit."""
         measured, most = detection.measured(), detection.fuller_than()
         if measured is None or most is None:
             return
@@ -196,7 +196,9 @@ class Surroundings:
                 return
 
     def _file_shared(self, path: str, tasks: Sequence[Task], span: Span) -> Iterator[Diagnostic]:
-        if path.startswith(("/", "~", "$")) or len(tasks) < 2:  # the others are told of without a workflow
+        if (
+            path.startswith(("/", "~", "$")) or len(tasks) < 2
+        ):  # absolute paths, and those of a single task, were checked without a workflow
             return
         places: dict[str, str] = {}
         for task in tasks:
@@ -236,7 +238,7 @@ class Surroundings:
         return [task for task in tasks if job_matches(exception.jobs, task.step, task.name)]
 
     def _bases(self, path: str, tasks: Sequence[Task]) -> list[str]:
-        """Return where a path begins: nowhere known for a relative one without workspaces that exist."""
+        """Return the directories in which a path is looked for; none for a relative one without any."""
         if path.startswith("/"):
             return ["/"]
         if self._workspace is not None:
@@ -281,7 +283,7 @@ def _handlers(spec: Spec) -> list[str]:
 
 
 def _near(path: Path) -> str:
-    """Return the name in a directory that is most like one that is not there, "" for none."""
+    """Return the name in a directory that is most like a missing one, "" where none is like it."""
     try:
         names = [entry.name for entry, _ in zip(os.scandir(path.parent), range(_MOST_NAMES), strict=False)]
     except OSError:

@@ -12,16 +12,16 @@ from whesl.runtime.wire.allowed_ports import PORTS_VARIABLE
 
 GROUP = "resource managers"
 PAGE = "docs/administration.md"
-# Seconds. A workflow's jobs are looked at far more often, but not while the login node is down.
+# Seconds of MinJobAge below which a warning is given: a login node may be down for that long.
 SHORT_MEMORY = 120
 _NUMBER = re.compile(r"[0-9]+")
 
 
 def slurm() -> list[Finding]:
-    """Look at the settings of the Slurm that answers here; nothing where there is none."""
+    """Look at the settings of this host's Slurm; no findings where no Slurm answers."""
     answer = ask("scontrol", "show", "config")
     if answer is None or answer.status != 0:
-        return []  # said already
+        return []  # the probe of Slurm's commands has said so
     return findings(slurm_command_output.settings(answer.output), os.environ)
 
 
@@ -33,7 +33,7 @@ def findings(settings: Mapping[str, str], environ: Mapping[str, str]) -> list[Fi
         environ: this process's environment.
     """
     if not settings.get("AccountingStorageType"):
-        return []  # the embedded manager's commands
+        return []  # the commands are the embedded manager's
     kept = settings["AccountingStorageType"] == "accounting_storage/slurmdbd"
     found = [_accounting(settings["AccountingStorageType"], kept=kept)]
     timeout, memory = _number(settings, "SlurmdTimeout"), _number(settings, "MinJobAge")

@@ -15,7 +15,7 @@ from whesl.doctor.probe_runner import Finding, State, ask, one
 GROUP = "software"
 LEAST_PYTHON = (3, 10)
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-# One of them is enough, so their wheels may be missing; the engine is looked at by itself.
+# One pattern engine is enough, so packages of others may be missing; ``engine`` looks for one that loads.
 _ENGINES = {
     "hyperscan": "import hyperscan; from whesl.runtime.detect.engines import sound; "
     "assert sound(), 'it misses matches at the end of a line'",
@@ -36,7 +36,7 @@ def python() -> list[Finding]:
 
 
 def libraries() -> list[Finding]:
-    """Look for the libraries that the installed package names; all that is well is one finding."""
+    """Look for the libraries that the installed package names; those that are well are one finding."""
     try:
         required = metadata.requires("whesl") or []
     except metadata.PackageNotFoundError:
@@ -68,7 +68,7 @@ def libraries() -> list[Finding]:
 
 
 def engine() -> list[Finding]:
-    """Find a pattern engine that can be loaded; in a process of its own, since it is compiled code."""
+    """Find a pattern engine that can be loaded, in another process, since compiled code may crash."""
     why: list[str] = []
     late = False
     for package, program in _ENGINES.items():
@@ -89,7 +89,7 @@ def installed(package: str) -> str:
 
 
 def stacks() -> list[Finding]:
-    """Look at what reads the stacks of hung programs."""
+    """Look for the programs that read the stacks of hung processes (py-spy, gdb)."""
     places = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
     tools = [name for name in ("py-spy", "gdb") if shutil.which(name, path=places)]
     try:

@@ -18,7 +18,7 @@ _NO_ADAPTER = "has no adapter in this version: wrap its commands with whesl exec
 def maestro() -> list[Finding]:
     """Look for Maestro, which ``whesl run`` runs studies with."""
     version = installed("maestrowf")
-    # The one beside our interpreter is taken first, whether its environment is activated or not.
+    # The program beside this interpreter comes first, whether or not its environment is activated.
     program = shutil.which("maestro", path=str(Path(sys.executable).parent))
     program = program or shutil.which("maestro")
     if program is None:
@@ -78,6 +78,6 @@ def _other(name: str, package: str, command: str, detail: str = _NO_ADAPTER) -> 
         answer = ask(command, "--version")
         if answer is None:
             return []
-        # Its imports may take longer than we wait; that it is there is known anyway.
+        # Its imports may take longer than the probe waits; the program exists in any case.
         version = answer.output.split()[-1] if answer.status == 0 and answer.output.split() else ""
     return one(State.OK, detail, name=name, version=version)

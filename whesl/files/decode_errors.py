@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-# A text inside that is no UTF-8 is not among msgspec's own errors, nor is nesting too deep for the stack.
+# msgspec raises no error of its own for a text that is no UTF-8, nor for nesting too deep for the stack.
 UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-# What a record makes its reader raise that is another version's, or not as it was written. ValueError has
-# msgspec's own errors among it.
+# What reading a record can raise that another version wrote, or that was damaged. msgspec's own errors are
+# ValueErrors.
 FOREIGN = (LookupError, TypeError, ValueError, AttributeError, AssertionError, OverflowError, RecursionError)
 
 
 def load(path: Path, kind: type[S]) -> S | None:
-    """Return a file's record, None when there is none or it is of another make.
+    """Return the record in a file, None when there is no file or the file holds something else.
 
     Args:
         path: the file, JSON.

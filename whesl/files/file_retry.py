@@ -51,13 +51,13 @@ _SHORTEST, _LONGEST = 0.002, 0.5
 
 
 def retried(call: Callable[[], T], limit: float = LIMIT) -> T:
-    """Return what a call returns; one that fails for the moment is made again, ever more seldom.
+    """Return the result of a call; a call that fails for the moment is repeated with growing pauses.
 
     Args:
         call: what opens its files by path, so that a stale handle is not used again.
         limit: seconds from the first failure on.
 
-    Raises what the call raises: at once when that lasts, else after ``limit``.
+    Raises the call's error: at once where it is permanent, else after ``limit``.
     """
     deadline = 0.0
     pause = _SHORTEST
@@ -125,7 +125,7 @@ def exists(path: str | os.PathLike[str], limit: float = LIMIT) -> bool:
 
 
 def gone(path: str | os.PathLike[str]) -> bool:
-    """Whether a path surely leads nowhere, seen at one look; False where that could not be seen."""
+    """Whether a path surely leads nowhere, by one look; False where the file system does not answer."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -36,7 +36,7 @@ def _carried(char: str) -> str:
 
 
 def original(word: str) -> str:
-    """Return the word that is carried so; ``os.fsencode`` makes its bytes of it."""
+    """Return the word that ``carried`` was given; ``os.fsencode`` turns it into its bytes."""
     if word.isascii():
         return word
     return "".join(

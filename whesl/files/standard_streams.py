@@ -22,7 +22,7 @@ def open_standard_streams() -> None:
 
 
 def append_only(descriptor: int) -> None:
-    """Make an open file append: the script around us writes to the same one, before and after the task."""
+    """Make an open file append: the script that calls ``whesl exec`` writes to the same file."""
     with contextlib.suppress(OSError):
         flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
         fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_APPEND)

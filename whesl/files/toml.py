@@ -136,7 +136,7 @@ def converted(value: Any, kind: Any, key: str, *, strict: bool = True) -> tuple[
         value: as the file has it.
         kind: the type.
         key: for the message.
-        strict: whether a text of a number is none.
+        strict: whether a number in quotes is refused where a number is wanted.
     """
     try:
         found = msgspec.convert(value, kind, strict=strict)

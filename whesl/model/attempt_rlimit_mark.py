@@ -11,7 +11,7 @@ from __future__ import annotations
 
 # Above any memory, so that programs that do read the limit (sort, gcc) find it as good as none.
 _BASE = 1 << 62
-# ``ulimit`` counts in KiB: the mark has none below that.
+# ``ulimit`` counts in KiB, so the lowest ten bits of a mark are zero.
 _UNIT = 10
 _NUMBER = 12
 _PREFIX = 39
@@ -25,7 +25,7 @@ def of_token(token: str) -> int:
     """Return the mark of a token's processes, bytes.
 
     Args:
-        token: an attempt's: what all tokens of its task begin with, a full stop, the attempt's number.
+        token: an attempt's token: the beginning that all tokens of its task share, a full stop, its number.
     """
     prefix, stop, number = token.rpartition(".")
     if not stop or not number.isdecimal():
@@ -38,7 +38,7 @@ def carries(mark: int, token: str) -> bool:
 
     Args:
         mark: the process's soft limit, bytes.
-        token: the attempt's; or, ending in a full stop, what all tokens of the task begin with.
+        token: the attempt's token; or the beginning that all tokens of its task share, with the full stop.
     """
     wanted = of_token(token)
     shift = _UNIT + _NUMBER if token.endswith(".") else 0
@@ -46,7 +46,7 @@ def carries(mark: int, token: str) -> bool:
 
 
 def number_of(mark: int) -> int:
-    """Return the number of the attempt that a mark stands for (of those above 4095, the remainder)."""
+    """Return the number of the attempt that a mark stands for (numbers above 4095 modulo 4096)."""
     return mark >> _UNIT & ((1 << _NUMBER) - 1)
 
 

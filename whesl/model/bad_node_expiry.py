@@ -19,7 +19,7 @@ _WORSE = {Grade.SUSPECTED: Grade.BLAMED, Grade.BLAMED: Grade.LOST, Grade.LOST: G
 def repeated(known: BadNode | None, bad: BadNode) -> BadNode:
     """Return the entry for a node of which there may be one already.
 
-    Several steps of one recovery may say the same, each with the time of the exception: that counts once. A
+    Several steps of a recovery may report the same node, each with the exception's time: they count once. A
     time that a person or a specification has chosen stays as it is.
 
     Args:

@@ -18,7 +18,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     own when set; ``append`` are words behind its command; ``environment`` is added, and an empty value
     removes the name. ``excluded_nodes`` are not to be used. ``restart`` is when a change was made that a
     running attempt is to be ended for, and started again with; 0 for none.
-    ``failed`` are tasks with which it is coupled that have failed for good.
+    ``failed`` names the tasks coupled with this task that have failed for good.
     """
 
     version: int = 0
@@ -36,7 +36,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     failed: tuple[str, ...] = ()
 
     def merged(self, change: Configuration) -> Configuration:
-        """Return this with a change over it, and this version.
+        """Return this configuration with a change applied to it, and with this configuration's version.
 
         Paths are composed, environments merged, excluded nodes and failed tasks united; command, nodes, time
         limit, memory and working directory are taken over where the change names them, and the later restart.
@@ -54,12 +54,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def added(self, change: Configuration) -> Configuration:
-        """Return this with a change over it, of the next version; itself when that changes nothing."""
+        """Return this configuration with a change applied, of the next version; itself if nothing changes."""
         result = self.merged(change)
         return self if result == self else msgspec.structs.replace(result, version=self.version + 1)
 
     def rebased(self, base: Configuration, present: Configuration) -> Configuration:
-        """Return the present configuration with what changed from ``base`` to this, nothing else of this.
+        """Return ``present`` with the differences between ``base`` and this configuration applied to it.
 
         Path rules, variables and excluded nodes count one by one, added or taken away; other fields whole.
         """
@@ -89,10 +89,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def says_the_same(self, other: Configuration) -> bool:
-        """Whether another one is the same, whatever the versions."""
+        """Whether another configuration is the same, versions left out."""
         return msgspec.structs.replace(self, version=other.version) == other
 
     @property
     def empty(self) -> bool:
-        """Whether it changes nothing, whatever its version."""
+        """Whether the configuration changes nothing of its task."""
         return self.says_the_same(Configuration())

@@ -29,19 +29,19 @@ class UsageError(WheslError):
 
 
 class CouldNotObserveError(WheslError):
-    """The state could not be seen. It never means that the thing is gone; look again later."""
+    """A state could not be observed. The error never means that a thing is gone; look again later."""
 
 
 class TransientError(WheslError):
-    """It did not work this time, and the same call may work later."""
+    """A call failed for now; the same call may work later."""
 
 
 class RefusedError(WheslError):
-    """The other side said no; the same call will not work later."""
+    """The program that was asked refused; the same call will be refused later, too."""
 
 
 def missing(error: ModuleNotFoundError, what: str, extra: str) -> UsageError:
-    """Return the error for users instead of a library's absence.
+    """Return the error that tells a user which library is missing, and how it is installed.
 
     Args:
         error: as the import raised it.

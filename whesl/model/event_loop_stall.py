@@ -23,7 +23,7 @@ class Stoppage:
         self._slack = slack
 
     def waits(self, until: float) -> None:
-        """Note that the loop waits, at most until then."""
+        """Note that the loop goes to sleep, and wakes at ``until`` at the latest."""
         self._due = until
 
     def found(self, now: float) -> float:
@@ -33,7 +33,7 @@ class Stoppage:
 
 
 class RunTime:
-    """For how long a loop that looks at the clock many times a second has run.
+    """Measures for how long a loop has run that reads the clock many times a second.
 
     Args:
         now: seconds, on a monotonic clock.

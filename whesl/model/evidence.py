@@ -10,7 +10,7 @@ import msgspec
 
 from whesl.model.recovery_criterion import Reach
 
-_LONGEST = 200  # characters of a cause's line that are told
+_LONGEST = 200  # characters of a cause's line that are shown
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +86,7 @@ class PredictedFailure(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
 
     def at(self, now: float) -> PredictedFailure:
-        """Return it as it stands at another time: with the lead that is left, below zero when it is over."""
+        """Return the prediction with the lead that is left at ``now``; a past failure has a negative one."""
         return msgspec.structs.replace(self, time=now, lead=self.time + self.lead - now)
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class LastLines(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def clearest(self) -> str:
-        """The one line that tells most: the last one of the errors, else of the output."""
+        """The last line of standard error, else of standard output."""
         return next((lines[-1] for lines in (self.stderr, self.stdout) if lines), "")
 
 
@@ -229,7 +229,7 @@ HELPS = {
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an attempt died of, as its log tells.
+    """What an attempt died of, according to its log.
 
     Attributes:
         cause: its class.

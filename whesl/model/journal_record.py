@@ -1,4 +1,4 @@
-"""What all journal records have in common, and the one that every journal may have."""
+"""The base of all journal records, and the record of a damaged journal, which every journal may have."""
 
 from __future__ import annotations
 

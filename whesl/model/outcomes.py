@@ -55,7 +55,7 @@ class RequeueSaid(TextEnum):
 
 
 class JobRaiseOutcome(TextEnum):
-    """The result of raising an exception on a job. ``NONE``: there is nothing to raise it on."""
+    """The result of raising an exception on a job. ``NONE``: the job has no task that could take it."""
 
     OPEN = ""
     RAISED = "raised"

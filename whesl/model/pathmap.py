@@ -19,7 +19,7 @@ class PathRule(msgspec.Struct, frozen=True, order=True):
     new: str
 
     def __post_init__(self) -> None:
-        """Refuse what ``with_rule`` would not have made: rules come in messages and records too."""
+        """Refuse paths that ``with_rule`` would refuse; rules arrive in messages and records as well."""
         for path in (self.old, self.new):
             if _clean(path) != path:
                 raise ValueError(f"not a path as rules have them: {path!r}")

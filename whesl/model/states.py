@@ -21,7 +21,7 @@ class TaskState(str, Enum):
 
     @property
     def final(self) -> bool:
-        """Whether nothing follows."""
+        """Whether no state follows this one."""
         return self in _FINAL
 
     def may_become(self, new: TaskState) -> bool:
