@@ -59,6 +59,6 @@ def end_request(home: Path) -> None:
 
 
 def _moved(known: Known, seconds: float) -> Known:
-    """Return the same by another clock."""
+    """Return the same times by a clock that differs by ``seconds``."""
     foretold = {name: replace(one, fails_at=one.fails_at + seconds) for name, one in known.foretold.items()}
     return replace(known, foretold=foretold)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Seconds between two looks at the page: while a checkpoint is taken, after something was seen, and at rest.
 BUSY, CALM, REST = 0.001, 0.02, 0.5
-SETTLE = 0.05  # seconds for a rank that stands at the target to say that it holds there
+SETTLE = 0.05  # seconds that a rank at the target has to report that it holds
 LOOK = 3.0  # seconds between two looks for the coordinator's address, and for a connection to be made
 
 
@@ -47,17 +47,17 @@ class Agent:
         self._tried = 0
         self._asked: Ask | None = None
         self._settled_by = self._arrived_by = 0.0
-        self._told = 0  # the checkpoint whose end, good or bad, was told
+        self._told = 0  # the last checkpoint whose end was reported
         self._verified = Verified(node=node, epoch=0, good=0, bad=0)
         self._joined = (
             -1,
             -1,
             False,
-        )  # ranks that the coordinator knows, and those that it knows to have ended
-        self._writing: Writing | None = None  # since the ranks were let to write
+        )  # numbers of ranks, and of ended ranks, that the coordinator was told
+        self._writing: Writing | None = None  # None while the ranks may not write
         self._over = False
-        self._heard = 0.0  # when the coordinator last said something
-        self._moved = time.monotonic()  # when the ranks last did
+        self._heard = 0.0  # time of the coordinator's last message
+        self._moved = time.monotonic()  # time of the ranks' last change
 
     def run(self, until: Callable[[], bool]) -> None:
         """Serve until told to stop, by a signal or the coordinator."""
@@ -67,7 +67,7 @@ class Agent:
         while not until() and not self._over:
             self._find()
             busy = self._asked is not None or self._in_epoch()
-            # Looks come further apart the longer nothing happens: processors are for those that write.
+            # Pauses grow while nothing happens, which leaves the processor to the program.
             now = time.monotonic()
             if busy:
                 wait = min(max((now - self._heard) / 50, BUSY), CALM)
@@ -84,11 +84,11 @@ class Agent:
             self._page.beat()
 
     def close(self) -> None:
-        """Close the socket; the page is its owner's, and may be for another agent of this node."""
+        """Close the socket; the page stays, since another agent of this node may use it."""
         self._socket.close()
 
     def _find(self) -> None:
-        """Speak to the coordinator, also where a new one has another address."""
+        """Connect to the coordinator, whose address changes when it is started again."""
         now = time.monotonic()
         if self._socket.connected or now - self._looked < LOOK:
             return
@@ -107,7 +107,7 @@ class Agent:
         return self._page.get(rank_page.TARGET) != rank_page.IDLE
 
     def _join(self) -> None:
-        """Register, with what this node is in the middle of."""
+        """Register this node, with the state of a checkpoint that is under way."""
         ranks, ended = self._page.registered()
         epoch = self._page.get(rank_page.EPOCH) if self._in_epoch() else 0
         target = self._page.get(rank_page.TARGET) if self._in_epoch() else 0
@@ -169,7 +169,7 @@ class Agent:
                 self._log(f"ignored: {message}")
 
     def _look(self) -> None:
-        """See what the ranks have done since the last look."""
+        """Report what the ranks have done since the last look."""
         ranks, ended = self._page.registered()
         if self._socket.connected and (len(ranks), ended, _together(ranks)) != self._joined:
             self._moved = time.monotonic()
@@ -193,7 +193,7 @@ class Agent:
         late = time.monotonic() >= self._settled_by
         if standing and not late and not passed:
             return
-        # Who stands at the target and does not say that it holds there came by before the target was set.
+        # A rank at the target that does not report holding had passed it before the target was set.
         self._asked = None
         self._send(
             Answered(node=self._node, epoch=ask.epoch, round=ask.round, top=top, passed=passed or standing)
@@ -247,13 +247,13 @@ class Agent:
         answers = [slot.verified for slot in self._page.ranks() if slot.verified // 2 == candidate]
         good = sum(answer % 2 for answer in answers)
         now = Verified(node=self._node, epoch=candidate, good=good, bad=len(answers) - good)
-        # A rank that waits no longer takes its answer back.
+        # A rank that gave up waiting withdraws its answer.
         if now != self._verified and (answers or self._verified.epoch == candidate):
             self._verified, self._moved = now, time.monotonic()
             self._send(now)
 
     def _send(self, message: messages.ToCoordinator) -> None:
-        # What is lost with a connection is told again when the next one is made (``_join``).
+        # ``_join`` sends again what a lost connection did not deliver.
         self._socket.send(messages.encode(message))
 
 

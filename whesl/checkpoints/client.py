@@ -95,7 +95,7 @@ class Client:
         self._count = 0
         self._said = False
         self._shared = shared
-        self._absent = ""  # why there is no agent, where one was to be
+        self._absent = ""  # why an expected agent is missing
         self._patience = patience if patience is not None else _seconds("WHESL_CKPT_PATIENCE", 60.0)
         self._directory = os.environ.get("WHESL_CKPT_DIR", "")
         self._memory: mmap.mmap | None = None
@@ -120,7 +120,7 @@ class Client:
         count = self._count = self._count + 1
         words = self._words
         words[self._first] = count
-        if count < words[8]:  # page.TARGET: a name of a module costs as much as the rest
+        if count < words[8]:  # 8 is page.TARGET; looking up the name would double the time of a poll
             return False
         return self._hold(count)
 
@@ -133,7 +133,7 @@ class Client:
             if target == rank_page.IDLE or words[rank_page.RELEASED] >= epoch or count != target:
                 break
             if words[first + rank_page.STATE] in (SlotState.COMMITTED, SlotState.FAILED):
-                # Of an earlier checkpoint: with this one's number it would tell of the earlier part.
+                # The state of an earlier checkpoint would be read as that of this one.
                 words[first + rank_page.STATE] = SlotState.RUNNING
             words[first + rank_page.SLOT_EPOCH] = epoch
             words[first + rank_page.SLOT_TARGET] = target
@@ -151,7 +151,9 @@ class Client:
                 self._say("the node's agent gives no sign of life")
                 break
             _rest(begin)
-        if words[first + rank_page.STATE] == SlotState.HOLDING:  # what is committed is still to be told
+        if (
+            words[first + rank_page.STATE] == SlotState.HOLDING
+        ):  # a committed part keeps its state until the agent has reported it
             words[first + rank_page.STATE] = SlotState.RUNNING
         return False
 
@@ -272,7 +274,7 @@ class Client:
                 self.epoch = agreed
                 return found
             if candidate not in (0, answered, rank_page.IDLE):
-                words[first + rank_page.VERIFIED] = 0  # until this one is looked at
+                words[first + rank_page.VERIFIED] = 0  # until this candidate is verified
                 try:
                     found = self._verified(candidate, redistributes=redistributes)
                 except DamagedError:
@@ -287,7 +289,7 @@ class Client:
                     "the node's agent gives no sign of life", hint="is `whesl ckpt run` still running?"
                 )
             if time.monotonic() > due:
-                words[first + rank_page.VERIFIED] = 0  # others are not to restore what this rank does not
+                words[first + rank_page.VERIFIED] = 0  # no rank may restore what this rank cannot
                 what = f"not all ranks have verified checkpoint {answered}" if answered else _UNNAMED
                 raise WheslError(
                     f"nothing was restored: {what} within {limit:g} s",
@@ -313,7 +315,7 @@ class Client:
                 if time.monotonic() > until or isinstance(error, DamagedError):
                     raise DamagedError(f"checkpoint {epoch} is damaged: {error}") from error
             except OSError as error:
-                # What cannot be read is not damaged: another attempt may read it.
+                # A part that cannot be read is not called damaged: another attempt may read it.
                 raise WheslError(
                     f"nothing was restored: checkpoint {epoch} cannot be read: {error}",
                     hint="start the program again when its file system answers",
@@ -363,7 +365,7 @@ class Client:
             if words[0] != rank_page.MAGIC:
                 self._lacks("the agent is of another version")
                 return
-            # Python has no compare-and-swap: processes of one node take their slots one after the other.
+            # Python has no compare-and-swap, so the processes of a node take their slots under a lock.
             fcntl.flock(file, fcntl.LOCK_EX)
             for index in range(words[1]):
                 first = (rank_page.HEADER + index * rank_page.SLOT) // 8
@@ -392,7 +394,7 @@ class Client:
                     return
             self._lacks("more ranks on this node than a page has room for")
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)  # the mapping keeps the file open, and would keep the lock
+            fcntl.flock(file, fcntl.LOCK_UN)  # the mapping keeps the file open, which would hold the lock
             os.close(file)
 
     def _text(self, text: str) -> None:
@@ -408,7 +410,7 @@ class Client:
 
     def _say(self, what: str, *, always: bool = False) -> None:
         if not self._said and (self.rank == 0 or always) and sys.stderr is not None:
-            with suppress(OSError, ValueError):  # it is full, or closed: the program has to go on
+            with suppress(OSError, ValueError):  # standard error is full or closed; the program goes on
                 sys.stderr.write(f"whesl.checkpoints: {what}: checkpoints are not coordinated\n")
                 sys.stderr.flush()
         self._said = True
@@ -420,7 +422,7 @@ def _rest(since: float) -> None:
 
 
 def _seconds(name: str, usual: float) -> float:
-    """Return what a variable of the environment says; the usual time where it says none."""
+    """Return the seconds in a variable of the environment, ``usual`` where it holds none."""
     try:
         given = float(os.environ.get(name, ""))
     except ValueError:
@@ -445,11 +447,11 @@ def _durable(path: Path) -> tuple[str, int, int]:
             failed.append(error)
 
     with path.open("rb") as file:
-        # The kernel writes while the checksum is computed: either may take as long as the other.
+        # The kernel writes the file while this process computes the checksum, which takes about as long.
         syncing = threading.Thread(target=sync)
         try:
             syncing.start()
-        except RuntimeError:  # there are no more threads to be had
+        except RuntimeError:  # the process may start no more threads
             sync()
         try:
             size, crc = manifest.checksum(path)

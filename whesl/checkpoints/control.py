@@ -1,4 +1,4 @@
-"""Asks a job's coordinator: what the command line and the isolator say to it."""
+"""Messages from the command line and the isolator to a job's coordinator of checkpoints."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def refuse_held(directory: Path) -> None:
     try:
         held = takeover_lock.holder(str(directory / _NAME))
     except OSError:
-        return  # the coordinator looks again, and says what it finds
+        return  # the coordinator takes the lock itself, and reports the error
     job, restarts = _job()
     if held is not None and not _is_over(held, Owner(job=job, restarts=restarts)):
         raise _refusal(directory, held)

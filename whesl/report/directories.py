@@ -72,7 +72,7 @@ def task_directories(home: Path, workflow: str) -> list[TaskDirectory]:
                     task=setup.task, path=path.parent, began=began, job=setup.job_id, claim=setup.claim
                 )
             )
-    # ``<name>.1`` is the oldest, ``<name>`` the present one, whose name is the shortest.
+    # ``<name>.1`` is the oldest directory, ``<name>`` the present one.
     present: dict[str, str] = {}
     for item in found:
         name = item.path.name

@@ -7,7 +7,7 @@ import msgspec
 from whesl.model.evidence import Evidence, LastLines, explain
 from whesl.runtime.journal.records.plan_step import PlanStep
 
-# Outcomes after which something is still to come.
+# Outcomes of exceptions whose recovery is not over.
 UNDECIDED = frozenset({"open", "paused", "escalated"})
 _OTHERS = 8
 
@@ -64,7 +64,7 @@ def noted(step: str, note: str) -> str:
 
 
 def put_evidence(row: ExceptionRow, evidence: tuple[Evidence, ...]) -> None:
-    """Put the evidence that tells most into the row: a line of output, else what came first."""
+    """Put the main evidence into the row: the first line of output, else the first evidence."""
     if not evidence:
         return
     main = next((item for item in evidence if item.line), evidence[0])

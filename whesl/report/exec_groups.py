@@ -17,14 +17,14 @@ from whesl.report.report_records import Group
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which commands to report; what is empty leaves none out."""
+    """Which commands to report; an empty field selects all of them."""
 
     day: str = ""
     directory: str = ""
     job: str = ""
 
     def has(self, found: TaskDirectory) -> bool:
-        """Whether a command is among them."""
+        """Whether a command is to be reported."""
         return (
             self.day in ("", day(found.began))
             and self.directory in ("", found.task.workspace)

@@ -1,4 +1,4 @@
-"""What the coordinator writes down of one workflow, as it comes."""
+"""The coordinator's records of one workflow, read while they are written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Feed:
         self._consumer: JournalConsumer | None = None
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each new record that is worth one."""
+        """Yield a line for each new record that a user is told of."""
         try:
             if self._consumer is None:
                 self._consumer = JournalConsumer(self._path)
@@ -50,11 +50,11 @@ class Feed:
                     if text is not None:
                         yield text
         except (TimeoutError, JournalError):
-            # Nothing new, or a coordinator that is being started again: look in the next round.
+            # The journal has nothing new, or its coordinator is being started again.
             return
 
     def settled(self) -> bool:
-        """Whether no task is on its way any more."""
+        """Whether all tasks have ended."""
         still = {state.value for state in TaskState if not state.final} - {TaskState.REGISTERED.value}
         return not any(row.state in still for row in self.summary.report().tasks)
 

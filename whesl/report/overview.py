@@ -132,7 +132,7 @@ def _with_raised(failure: Failure, raised: ExceptionRow, nodes: int, *, first: b
 
 
 def _with_failed(failure: Failure, cause: Cause | None, row: TaskRow, lost: float, until: float) -> Failure:
-    """Add a failed task of which no rule has said anything."""
+    """Add a failed task for which no rule raised an exception."""
     helped = cause is not None and cause.advice in _RESTARTABLE
     counted = replace(
         failure,
@@ -147,7 +147,7 @@ def _with_failed(failure: Failure, cause: Cause | None, row: TaskRow, lost: floa
 
 
 def _noted(failure: Failure, node: str, why: str, time: float) -> Failure:
-    """Note where it was, and of the newest one the line that told it."""
+    """Add the node of a failure, and keep the line of the newest failure."""
     if node:
         failure = replace(failure, nodes={**failure.nodes, node: failure.nodes.get(node, 0) + 1})
     if time >= failure.newest:

@@ -31,7 +31,7 @@ _DEFAULT = "Failures that a restart helps are handled by the rules that ship: wh
 
 
 def headline(found: Overview) -> list[str]:
-    """Return what there was in some sentences."""
+    """Return the overview in a few sentences."""
     lines = [
         f"{stamp(found.since)} to {stamp(found.until)}: {count(found.tasks, 'task')} of"
         f" {count(found.workflows, 'workflow')}, {found.completed} completed, {found.failed} failed",

@@ -20,7 +20,7 @@ from whesl.report.report_records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp
 from whesl.report.timeline import FOLD, timeline
 
-# Exceptions whose details are open at first; beyond, one line each tells enough to choose.
+# Up to this number of exceptions their details are shown open; with more, readers open those they choose.
 _OPEN = 12
 _TONES = {
     "recovered": "good",

@@ -28,7 +28,7 @@ _QUIET = frozenset({TaskState.REGISTERED.value, TaskState.COMPLETED.value})
 
 
 def line(item: Happening) -> str | None:
-    """Return what to say of a record in one line, None for one that is not worth a line."""
+    """Return a line about a record, None for a record that users are not told of."""
     text = _text(item.record)
     if text is None:
         return None
@@ -124,5 +124,5 @@ def table(
 
 
 def _latest(text: str) -> Text:
-    """Return a line that stays one, however narrow the terminal is."""
+    """Return a text that is never wrapped into two lines."""
     return Text(text, style="dim", no_wrap=True, overflow="ellipsis")

@@ -1,4 +1,4 @@
-"""From records to a report. Pure: the happenings of a workflow in, what is printed out.
+"""From records to a report. Pure.
 
 What resubmission would have cost, for one that was recovered (``whesl.model.recovery_criterion``; seconds)::
 
@@ -61,7 +61,7 @@ class Summary:
         self._folds = {task.id: TaskFold(task, submitted) for task in workflow.tasks}
 
     def group(self, groups: Mapping[Group, Iterable[TaskDirectory]]) -> None:
-        """Note which tasks belong together."""
+        """Note the group of each task of ``whesl exec``."""
         for group, members in groups.items():
             for member in members:
                 if (fold := self._folds.get(member.task.id)) is not None:

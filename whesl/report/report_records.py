@@ -16,7 +16,7 @@ ALONE = "exec"  # the workflow of commands that belong to none
 
 
 class Group(msgspec.Struct, frozen=True, order=True):
-    """What commands have in common. ``job``: of the scheduler; empty for jobs that ran one command each."""
+    """A group of commands. ``job``: the scheduler's job; empty for jobs that ran one command each."""
 
     day: str
     directory: str

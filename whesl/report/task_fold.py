@@ -48,8 +48,8 @@ class TaskFold:
             outdated=[],
             runs=[],
         )
-        self.rows: dict[int, ExceptionRow] = {}  # of the present start of its job, by ordinal
-        self.past: list[ExceptionRow] = []  # of earlier ones, whose ordinals were the same
+        self.rows: dict[int, ExceptionRow] = {}  # by ordinal, of the present start of the task's job
+        self.past: list[ExceptionRow] = []  # of earlier starts of the job, which used the same ordinals
         self.bad_nodes: list[BadNode] = []
         self._submitted = submitted
         self._claim = self._job = ""
@@ -115,7 +115,7 @@ class TaskFold:
                 self.bad_nodes.append(record.bad_node)
             case coordinator_records.Finished() if (
                 record.told_by is not ToldBy.ISOLATOR
-            ):  # nobody was left to tell
+            ):  # no process was left that could report the end
                 code = None if record.exit_code == -1 else record.exit_code
                 self._end(record.state, code, record.reason, time)
             case isolator_records.Finished():
@@ -180,11 +180,11 @@ class TaskFold:
                 self.bad_nodes += record.bad_nodes
 
     def raised(self) -> list[ExceptionRow]:
-        """Return its exceptions, those of earlier starts of its job first."""
+        """Return the task's exceptions, those of earlier starts of its job first."""
         return [*self.past, *self.rows.values()]
 
     def count(self, wait: float, poll_interval: float) -> None:
-        """Work out what each recovery was worth, now that the waits are known."""
+        """Compute what each recovery saved."""
         for row in self.raised():
             if row.outcome == RECOVERED and row.seconds is not None:
                 lost = row.lost_work or 0.0
@@ -246,7 +246,9 @@ class TaskFold:
             self.rows[ordinal].outcome = RESTARTED
 
     def _count_attempt(self, number: int) -> None:
-        if self._attempts_before is None:  # a job that runs again in its old directory counts on
+        if (
+            self._attempts_before is None
+        ):  # a job that runs again in its old directory continues the numbers of attempts
             self._attempts_before = self.row.attempts if number == 1 else 0
         self.row.attempts = max(self.row.attempts, self._attempts_before + number)
 
@@ -263,7 +265,7 @@ class TaskFold:
             run = self.row.runs[-1]
             run.exit_code, run.last, run.cause = record.code, last, record.cause
         for row in self.rows.values():
-            # What was raised by a line of its output has ended with it.
+            # An exception that was raised by a line of this attempt's output ends with the attempt.
             if row.attempt == record.attempt:
                 row.last = last
 
@@ -286,13 +288,13 @@ class TaskFold:
         self.rows[raised.ordinal] = row
         self._starting = [ordinal for ordinal in self._starting if self.rows[ordinal].outcome == "open"]
         for other in self.rows.values():
-            # What was raised in its place (ESCALATE to a named exception) goes on with the recovery.
+            # The exception that ESCALATE named in its place continues the recovery.
             if other.outcome == "open" and other.exception in raised.transformed_from:
                 other.outcome = "transformed"
 
     def _plan(self, row: ExceptionRow, steps: Iterable[PlanStep]) -> None:
         self._planned[row.ordinal] = [intended(step) for step in steps]
-        # Who was found to be the cause says more than where the line was read.
+        # The suspect of the recovery is shown rather than the node on which the line was read.
         row.node = next((step.suspect for step in steps if step.suspect), row.node)
 
     def _on_fenced(self, record: isolator_records.Fenced, time: float) -> None:

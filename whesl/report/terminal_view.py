@@ -26,7 +26,7 @@ STYLES = {
     TaskState.FAILED: "bold red",
     TaskState.CANCELLED: "red",
 }
-# What needs a person comes first; what is well or has not begun is only counted.
+# Tasks that need a person come first; tasks that are well or have not begun are only counted.
 _ORDER = (
     TaskState.PAUSED,
     TaskState.ESCALATED,
@@ -77,7 +77,7 @@ def picture(
             if budget > 0:
                 parts.append(Text(f"and {left} more workflow{'' if left == 1 else 's'}", style="dim"))
             break
-        # Each workflow that runs has its head and a task, where there is room for that; a line tells of more.
+        # Each running workflow gets a head and one task where there is room; a line counts the others.
         others = max(at_work - number - 1, 0) * (_FRAME + 1)
         room = max(budget - others, _FRAME + 2) if others else budget
         lines, count = _flow(flow, stage, width, min(room, budget), now, ascii_only)
@@ -144,7 +144,7 @@ def _head(flow: Mapping[str, Any], stage: Stage, counts: Counter[TaskState], wid
         place += ", observed only"
     done = counts[TaskState.COMPLETED] + counts[TaskState.SKIPPED]
     right = f"{done} of {len(flow['tasks'])}"
-    if flow["name"]:  # else tasks of no workflow, which have no begin in common
+    if flow["name"]:  # tasks without a workflow have no common begin
         ended = max((task["ended"] for task in flow["tasks"]), default=0.0)
         until = ended if stage is Stage.OVER else now
         right += f", {duration(max(until - flow['time'], 0.0))}"
@@ -154,7 +154,7 @@ def _head(flow: Mapping[str, Any], stage: Stage, counts: Counter[TaskState], wid
 
 
 def _bar(counts: Counter[TaskState], width: int, ascii_only: bool) -> Text:
-    """Return the states as lengths; each that occurs has at least one column."""
+    """Return a bar of the tasks' states; each state that occurs has at least one column."""
     total = sum(counts.values())
     bar = Text(no_wrap=True, overflow="crop")
     solid, thin = ("#", "-") if ascii_only else ("━", "─")
@@ -206,7 +206,7 @@ def _rows(tasks: Sequence[Mapping[str, Any]], width: int, now: float) -> Table:
 
 
 def _clock(task: Mapping[str, Any], now: float) -> str:
-    """Return for how long a task is as it is; of one that has ended, how long it took."""
+    """Return how long a task has been in its state; for an ended task, how long it took."""
     if not task["ended"]:
         return duration(max(now - task["since"], 0.0))
     return duration(max(task["ended"] - task["started"], 0.0)) if task["started"] else "-"
@@ -220,7 +220,7 @@ def _why(task: Mapping[str, Any]) -> str:
 
 
 def reason(task: Mapping[str, Any]) -> str:
-    """Return in one line why a task is as it is, and what is wrong with its record."""
+    """Return in one line the reason of a task's state, and what is wrong with its journal."""
     said = (" ".join(str(task[name]).split()) for name in ("reason", "trouble"))
     return "; ".join(part for part in said if part)
 

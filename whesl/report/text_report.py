@@ -18,7 +18,7 @@ from whesl.report.report_records import Report, TaskRow
 _LINE = 160
 _NAMES = 5  # of tasks in one line
 _PIPE = 1_000  # columns of a table in a pipe
-# The most exceptions, and tasks, that are shown; of more tasks, only those that have not simply completed.
+# The most exceptions and tasks that are shown; tasks that simply completed are left out first.
 _MOST = 250
 _QUIET = frozenset({"completed", "skipped", "registered"})
 _GOOD = frozenset({"recovered", "completed", "skipped", "observed", "transformed"})
@@ -51,17 +51,17 @@ def why(row: ExceptionRow) -> str:
 
 
 def where(row: ExceptionRow) -> str:
-    """Return where it was seen: ``file:offset, node``; a dash where that is not known."""
+    """Return where an exception was seen: ``file:offset, node``; a dash where that is not known."""
     place = f"{row.file}:{row.offset}" if row.file and row.offset >= 0 else row.file
     return ", ".join(part for part in (place, row.node) if part) or "-"
 
 
 def done(row: ExceptionRow) -> str:
-    """Return what was done about it, with the reason when it was not the rule's first word."""
+    """Return what was done about an exception, with a reason where it was not the rule's first choice."""
     steps = visible("; ".join(row.steps) or row.action or "-")
     word, _, told = visible(row.reason).partition(": ")
     if told and told in steps:
-        # A step that failed has told it already.
+        # The note of a failed step says the outcome already.
         return f"{steps} [{word}]"
     return f"{steps} [{visible(row.reason)}]" if row.reason else steps
 
@@ -174,7 +174,7 @@ def again_lines(report: Report) -> list[str]:
 
 
 def node_lines(report: Report) -> list[str]:
-    """Return a line for all that a task's user should know besides its exceptions.
+    """Return lines that a task's user should know besides its exceptions.
 
     Leases that ended with processes killed, outdated names of nodes, restarts of coupled tasks that it was
     not told of, and what of its rules could not see anything.
@@ -255,7 +255,7 @@ def _left_out(number: int, noun: str) -> list[Text]:
 
 
 def by_group(report: Report) -> list[tuple[str, list[TaskRow]]]:
-    """Return the tasks by their groups, each with its title; those of a workflow are one group without."""
+    """Return the tasks by group, with the groups' titles; a workflow is one group without a title."""
     found: dict[str, list[TaskRow]] = {}
     for row in report.tasks:
         found.setdefault(str(row.group) if row.group is not None else "", []).append(row)
@@ -314,7 +314,7 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[list[str]]) -> Tab
 
 
 def markdown(report: Report) -> str:
-    """Return the report as Markdown; what comes from logs is no markup in it."""
+    """Return the report as Markdown; text from logs is escaped."""
     lines = [f"# {_plain(report.workflow)}", "", headline(report) + ".", ""]
     lines += [f"- {line}" for line in worth(report)]
     if report.exceptions:
@@ -335,7 +335,7 @@ def markdown(report: Report) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text in which Markdown sees no markup: no element, link, image, emphasis or code."""
+    """Return text with its Markdown characters escaped."""
     # An underscore inside a word is none; names of tasks are full of them and stay readable.
     return re.sub(r"([\\`*<\[\]&!|~]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", " ".join(visible(text).split()))
 
@@ -359,7 +359,7 @@ def show(report: Report, console: Console) -> None:
     if console.is_terminal:
         console.print(terminal(report))
     else:
-        # A table knows no soft wrap: it would fold its names at the 80 columns that a pipe is given.
+        # Rich wraps a table at the 80 columns that it assumes for a pipe.
         before, console.width = console.width, _PIPE
         console.print(terminal(report), soft_wrap=True)
         console.width = before

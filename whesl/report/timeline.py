@@ -18,7 +18,7 @@ from whesl.report.markup import Child, el
 from whesl.report.report_records import Report, TaskRow
 from whesl.report.text_report import seconds, stamp, why
 
-# More tasks than these, and the ones to which nothing happened are folded up, step by step.
+# With more tasks than these, the tasks of a step to which nothing happened are shown as one row.
 FOLD = 40
 # Rows of one folded step; more rows would not be readable, and their numbers are in the JSON.
 MOST = 250
@@ -104,7 +104,7 @@ def _eventful(row: TaskRow, raised: dict[str, list[tuple[int, ExceptionRow]]]) -
 
 
 def _legend(report: Report) -> Element:
-    """Return what the signs mean; those that the picture has not are left out."""
+    """Return the legend of the signs that the picture has."""
     failed = any(row.state in (TaskState.FAILED, TaskState.CANCELLED) for row in report.tasks)
     signs: list[tuple[bool, Element, str]] = [
         (any(row.queue_wait for row in report.tasks), _bar(0, 100, "wait", 9, 4), "in the queue"),
@@ -136,7 +136,7 @@ def _legend(report: Report) -> Element:
 
 
 def _patterns() -> Element:
-    """Return the hatching, so that no meaning hangs on colour alone."""
+    """Return hatchings, which readers tell apart without colours."""
 
     def hatch(name: str, size: str, path: str) -> Element:
         return el(
@@ -215,7 +215,7 @@ def _exception(number: int, item: ExceptionRow, row: TaskRow, scale: Scale) -> l
     parts: list[Child] = []
     at = scale.place(item.time)
     if item.resubmission is not None and item.seconds is not None:
-        # The work that was lost is done again either way; only the wait is spared.
+        # Lost work is done again with and without WHESL; a recovery saves the wait alone.
         waited = item.resubmission - (item.lost_work or 0.0)
         parts.append(_bar(at, scale.place(item.time + waited), "avoided", 19, 6))
         if item.time + waited > scale.until:
@@ -252,7 +252,7 @@ def _at(place: float, shape: Element) -> Element:
 
 
 def _folded(tasks: Iterable[TaskRow], scale: Scale) -> Iterable[Element]:
-    """Yield for each step its tasks to which nothing happened: how many ran when, and behind it each."""
+    """Yield a row for each step's tasks to which nothing happened; it opens into a row for each task."""
     for step, group in groupby(sorted(tasks, key=lambda row: row.step), key=lambda row: row.step):
         rows = list(group)
         name = f"{step or 'tasks'} × {len(rows):,}"  # noqa: RUF001 - the sign of multiplication is meant

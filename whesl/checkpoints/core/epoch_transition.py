@@ -67,7 +67,7 @@ class EpochTransition:
         return state, self.commands
 
     def _consider(self, *, migrate: bool = True) -> None:
-        """Act on nodes that are vulnerable and that nothing is done about."""
+        """Begin a migration or a checkpoint for vulnerable nodes that have neither."""
         if self.epoch is not None:
             return
         waiting = [name for name, node in self._vulnerable() if node.phase is NodePhase.VULNERABLE]
@@ -162,7 +162,7 @@ class EpochTransition:
         writing = [name for name, node in self.nodes.items() if node.phase is NodePhase.COMMITTING]
         waiting = [name for name, node in self.nodes.items() if node.phase is NodePhase.WAITING]
         vulnerable = [name for name, node in self._vulnerable() if node.phase is NodePhase.WAITING]
-        # Who opens a file of all ranks waits for all of them.
+        # Opening a file of all ranks waits for all of them, so all nodes write together.
         together = any(node.together for node in self.nodes.values())
         if vulnerable and self.settings.priority and not together:
             self.epoch = epoch = replace(epoch, phase=EpochPhase.FIRST)
@@ -177,7 +177,7 @@ class EpochTransition:
             self._grant(waiting[: max(room, 0)])
         elif not writing:
             self.epoch = replace(epoch, phase=EpochPhase.SEALING)
-            # A node that was lost and did not end the checkpoint had committed: its parts belong to it.
+            # A lost node that did not end the checkpoint had committed its parts.
             durable = tuple(name for name, node in self.nodes.items() if node.ranks)
             self.commands.append(
                 Seal(epoch=epoch.number, nodes=durable, of=self._program(), reason=epoch.reason)
@@ -190,7 +190,7 @@ class EpochTransition:
             return
         arrival, commit = self.settings.arrival, self.settings.commit
         for name in chosen:
-            # Its agent tells which rank is late, and has as long to tell as to answer.
+            # The agent reports which rank is late, and gets the time of an answer for that.
             self._set(name, phase=NodePhase.COMMITTING, until=self.now + commit + arrival)
         epoch, target = self.epoch.number, self.epoch.target
         self.commands.append(Grant(nodes=chosen, epoch=epoch, target=target, arrival=arrival, commit=commit))
@@ -229,7 +229,7 @@ class EpochTransition:
         return tuple(name for name, node in self.nodes.items() if node.phase is not NodePhase.LOST)
 
     def _hindrance(self) -> str:
-        """Return why no checkpoint can be taken now; nothing where one can."""
+        """Return why no checkpoint can be taken now, "" where one can."""
         gone = sorted(
             name for name, node in self.nodes.items() if node.phase is NodePhase.LOST and node.ranks
         )
@@ -242,17 +242,17 @@ class EpochTransition:
         return ""
 
     def _missing(self) -> int:
-        """Return how many of the program's ranks no node has told of; one that was lost had committed."""
+        """Return how many ranks of the program no node has reported."""
         return self._program() - sum(node.ranks for node in self.nodes.values())
 
     def _program(self) -> int:
-        """Return how many ranks the program has, as they say; 0 while none is there."""
+        """Return how many ranks the program has according to them; 0 while none has registered."""
         return max((node.of for node in self.nodes.values()), default=0)
 
     def _ended(self) -> str:
-        """Return that ranks have ended whose parts a checkpoint would lack; nothing where all are there."""
+        """Return a sentence where ranks have ended whose parts a checkpoint would lack, else ""."""
         ended = sum(node.ended for node in self.nodes.values())
-        if not self._program():  # the last one has ended as well
+        if not self._program():  # the last rank has ended as well
             return "all ranks have ended" if ended else ""
         lacking = min(ended, self._missing())
         return f"{lacking} of {self._program()} ranks have ended" if lacking > 0 else ""

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 8  # nodes that a refusal names
-REPEATED = 0.05  # of the time left: a prediction that is nearer by less says the same again
+REPEATED = 0.05  # share of the time left; a prediction that is nearer by less repeats the last one
 
 
 def start(settings: Settings, last: int = 0, *, whole: bool = True, known: Known | None = None) -> State:
@@ -77,7 +77,7 @@ def step(state: State, event: Event, now: float) -> tuple[State, list[Command]]:
 def steps(state: State, events: Iterable[Event], now: float) -> tuple[State, list[Command]]:
     """Return the state after some events, and what is to be done.
 
-    What answers and finished parts lead to is found once for all of them that stand together: ten thousand
+    The effect of answers and of finished parts is computed once for a run of such events, since ten thousand
     nodes answer at once.
 
     Args:
@@ -115,8 +115,8 @@ class _Transition(EpochTransition):
 
     def __init__(self, state: State, now: float) -> None:
         super().__init__(state, now)
-        self.changed = False  # an answer or a finished part has not been looked at yet
-        self.passed = False  # a rank has passed the step that was proposed
+        self.changed = False  # whether an answer or a finished part waits to be handled
+        self.passed = False  # whether a rank has passed the proposed step
 
     def take(self, event: Event) -> None:
         match event:
@@ -176,7 +176,7 @@ class _Transition(EpochTransition):
             together=event.together,
         )
         if event.epoch > self.last or (event.epoch and event.epoch == self.resumable):
-            # This coordinator is new, and the agents hold a checkpoint: it is taken up where it was.
+            # A new coordinator takes up the checkpoint that the agents are in.
             self.last, self.resumable, self.again = event.epoch, 0, math.inf
             if self.epoch is not None:
                 self._leave("a later checkpoint is known")
@@ -195,7 +195,7 @@ class _Transition(EpochTransition):
             if self.asked and self.epoch is None:
                 self._begin(self.asked)
         elif epoch.phase is not EpochPhase.SEALING and (ended := self._ended()):
-            self._leave(ended)  # those that hold would wait for a rank that never comes
+            self._leave(ended)  # ranks that hold would wait for an ended rank for ever
         elif epoch.phase is not EpochPhase.AGREEING and not (current and event.target == epoch.target):
             self._leave(f"{event.node} came back without the step that was agreed on")
         else:
@@ -334,7 +334,7 @@ class _Transition(EpochTransition):
                 self._consider(migrate=False)
         for name, node in list(self.nodes.items()):
             if node.fails_at <= self.now:
-                # The time of a prediction has passed: false, or the loss will be told.
+                # The predicted time has passed: the prediction was wrong, or the loss will be reported.
                 self._set(name, fails_at=math.inf, covered=False)
                 if node.phase is NodePhase.VULNERABLE:
                     self._set(name, phase=NodePhase.NORMAL)

@@ -1,6 +1,6 @@
 """Which checkpoint a program restores: the newest whole one that all of its ranks have verified.
 
-Pure: each function takes what was known and returns what is known then, with what is said of it.
+Pure: each function takes a vote and returns the next one, with sentences for the log.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _count(vote: Vote) -> tuple[Vote, list[str]]:
 
 
 def _fit(vote: Vote) -> list[str]:
-    """Return that the candidate is of another number of ranks, which its ranks find out for themselves."""
+    """Return a sentence where the candidate was written by another number of ranks."""
     found = next((one for one in vote.kept if one.number == vote.candidate), None)
     if found is None or vote.agreed != UNKNOWN or vote.ranks in (0, found.ranks):
         return []

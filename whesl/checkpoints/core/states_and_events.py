@@ -13,7 +13,7 @@ import msgspec
 
 
 class NodePhase(Enum):
-    """What a node does."""
+    """The phase of a node."""
 
     NORMAL = "normal"
     VULNERABLE = "vulnerable"  # a failure is predicted, and nothing has begun
@@ -26,7 +26,7 @@ class NodePhase(Enum):
 
 
 class EpochPhase(Enum):
-    """What the job's checkpoint is at."""
+    """The phase of the job's checkpoint."""
 
     AGREEING = "agreeing"  # on a time step that no rank has passed
     FIRST = "first"  # vulnerable nodes write, one after the other
@@ -340,7 +340,7 @@ class AbortMigration(Record, frozen=True, kw_only=True, tag="abort-migration"):
 
 
 class Told(Record, frozen=True, kw_only=True, tag="told"):
-    """Say something in the log and the journal; ``refused`` answers an event that cannot be followed."""
+    """Write a sentence into log and journal; ``refused`` answers an event that cannot be carried out."""
 
     text: str
     refused: bool = False
