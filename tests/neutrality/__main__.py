@@ -5,21 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
 
 from tests.neutrality import sites
 from tests.neutrality.cases import NAMED, brief, generated, smaller, spread
-from tests.neutrality.judging import verdict
+from tests.neutrality.judging import Repeated, Verdict, repeated, verdict
 from tests.neutrality.known import KNOWN
-from tests.neutrality.records import CONTROL, WAYS, Case, Way
-from tests.neutrality.running import run_all, twins
+from tests.neutrality.records import CONTROLS, WAYS, Case, Way
+from tests.neutrality.running import Twin, run_all, twins
 from whesl.managers.workflow.wrapping_changes import page
 
 
 def main() -> int:
-    """Run what is asked for; return 1 where something differs that nobody knew."""
+    """Run what is asked for; return 1 where something differs again that nobody knew."""
     parser = argparse.ArgumentParser(prog="python -m tests.neutrality", description=__doc__)
     parser.add_argument("--only", default="*", help="cases, as a glob")
     parser.add_argument("--ways", default="*", help="ways, as a glob")
@@ -33,16 +35,40 @@ def main() -> int:
     parser.add_argument("--manager", choices=list(sites.SITES), default="slurm")
     parser.add_argument("--nodes", type=int, default=24)
     parser.add_argument("--at-once", type=int, default=16)
+    parser.add_argument("--piece", type=int, default=60, help="cases that are run and told of together")
+    parser.add_argument("--from-piece", type=int, default=1, help="go on with this one")
     parser.add_argument("--keep", action="store_true", help="wait for Enter before the cluster ends")
     chosen = parser.parse_args()
     if chosen.page:
         print(page(), end="")
         return 0
-    ways = [CONTROL] if chosen.control else [way for way in WAYS if fnmatchcase(way.name, chosen.ways)]
+    ways = list(CONTROLS.values()) if chosen.control else list(WAYS)
+    pairs = _pairs(chosen, [way for way in ways if fnmatchcase(way.name, chosen.ways)])
+    pieces = [pairs[first : first + chosen.piece] for first in range(0, len(pairs), chosen.piece)]
+    began, runs, count, clean = time.monotonic(), 0, Counter[Repeated](), True
+    with sites.SITES[chosen.manager](chosen.nodes) as site:
+        for number, piece in enumerate(pieces[chosen.from_piece - 1 :], chosen.from_piece):
+            wanted = twins(piece, site.manager)
+            result = verdict(wanted, run_all(site, wanted, chosen.at_once), KNOWN)
+            for one in result.mended:
+                print(f"mended, to be taken out of tests/neutrality/known.py: {one}")
+            found = _told(site, wanted, result, chosen.at_once)
+            runs, count, clean = runs + len(wanted), count + found, clean and not result.mended
+            told = f"{len(wanted)} runs, {found.total()} differ, {time.monotonic() - began:.0f} s"
+            print(f"piece {number} of {len(pieces)}: {told}", flush=True)
+        if chosen.keep:
+            input(f"{site.root} ")
+    told = ", ".join(f"{kind.value}: {count[kind]}" for kind in Repeated)
+    print(f"{len(pairs)} cases, {runs} runs; {told}; {time.monotonic() - began:.0f} s")
+    return 0 if clean and not count[Repeated.AGAIN] else 1
+
+
+def _pairs(chosen: argparse.Namespace, ways: list[Way]) -> list[tuple[Case, Way]]:
+    """Return all cases that are asked for, each with a way."""
     if chosen.brief:
         pairs = [(case, way) for way in ways for case in brief().get(way.name, ())]
-    elif chosen.each_way:
-        pairs = [(case, way) for way in ways for case in NAMED]
+    elif chosen.each_way or chosen.control:
+        pairs = [(case, way) for case in NAMED for way in ways]
     else:
         pairs = spread(NAMED, ways)
     pairs = [(case, way) for case, way in pairs if fnmatchcase(case.name, chosen.only)]
@@ -52,26 +78,28 @@ def main() -> int:
             for number in range(1, chosen.times + 1)
             for case, way in pairs
         ]
-    pairs += [(case, way) for way in ways for case in generated(chosen.seed, chosen.count)]
-    began = time.monotonic()
-    with sites.SITES[chosen.manager](chosen.nodes) as site:
-        wanted = twins(pairs, site.manager)
-        print(f"{len(pairs)} cases, {len(wanted)} runs", flush=True)
-        found = run_all(site, wanted, chosen.at_once)
-        result = verdict(wanted, found, KNOWN)
-        failed = {name: text for name, text in result.new.items() if text}
-        for twin in wanted:
-            if (twin.case.name, twin.way.name) in failed and twin.case.name.startswith("seed-"):
-                least = shrunk(site, twin.case, twin.way, chosen.at_once)
-                print(f"{twin.case.name} [{twin.way.name}] differs for: {', '.join(least.features)}")
-        if chosen.keep:
-            input(f"{site.root} ")
-    for (case, way), text in failed.items():
-        print(f"FAILED {case} [{way}]\n{text}")
-    for one in result.mended:
-        print(f"mended, to be taken out of tests/neutrality/known.py: {one}")
-    print(f"{len(wanted)} runs, {len(failed)} differ, {time.monotonic() - began:.0f} s")
-    return 1 if failed or result.mended else 0
+    return pairs + [(case, way) for way in ways for case in generated(chosen.seed, chosen.count)]
+
+
+def _told(site: sites.Site, wanted: Sequence[Twin], first: Verdict, at_once: int) -> Counter[Repeated]:
+    """Run what differed once more, beside two plain ones; print all differences and return their kinds."""
+    failed = [twin for twin in wanted if first.new.get((twin.case.name, twin.way.name))]
+    pairs = [(twin.case, twin.way) for twin in failed]
+    again = twins([*pairs, *((case, CONTROLS[way.command]) for case, way in pairs)], site.manager)
+    second = verdict(again, run_all(site, again, at_once), KNOWN) if again else first
+    kinds = Counter[Repeated]()
+    for twin in failed:
+        name = (twin.case.name, twin.way.name)
+        control = (twin.case.name, CONTROLS[twin.way.command].name)
+        kind = repeated(first.aspects[name], second.aspects[name], second.aspects[control])
+        kinds[kind] += 1
+        print(f"{kind.value}: {twin.case.name} [{twin.way.name}]\n{first.new[name]}")
+        if kind is Repeated.AGAIN:
+            print(f"  the second time:\n{second.new[name]}")
+        if kind is Repeated.AGAIN and twin.case.name.startswith("seed-"):
+            least = shrunk(site, twin.case, twin.way, at_once)
+            print(f"{twin.case.name} [{twin.way.name}] differs for: {', '.join(least.features)}")
+    return kinds
 
 
 def shrunk(site: sites.Site, case: Case, way: Way, at_once: int) -> Case:

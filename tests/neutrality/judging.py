@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 
 import msgspec
 
@@ -18,11 +19,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         runs: what differs, by the names of case and way, rows of the table left out.
         new: the same without what is known, as text for people; "" where nothing is new.
+        aspects: the names of what is new.
         mended: known defects that do not show any more.
     """
 
     runs: dict[tuple[str, str], tuple[Difference, ...]]
     new: dict[tuple[str, str], str]
+    aspects: dict[tuple[str, str], frozenset[str]]
     mended: tuple[Known, ...]
 
 
@@ -37,17 +40,38 @@ def verdict(
         known: defects that are known.
     """
     runs: dict[tuple[str, str], tuple[Difference, ...]] = {}
-    new = {}
+    new, aspects = {}, {}
     for twin in wanted:
         if twin.compared:
             name = (twin.case.name, twin.way.name)
             plain, other = found.get((twin.case.name, plain_of(twin.way).name)), found.get(name)
             if plain is None or other is None:
-                new[name] = "it did not run"
+                new[name], aspects[name] = "it did not run", frozenset(("run",))
                 continue
             runs[name] = defects(differences(plain, other), volatile(twin.case))
             there = unknown(*name, runs[name], known)
-            new[name] = shown(there)
+            new[name], aspects[name] = shown(there), frozenset(one.aspect for one in there)
             if any(one.aspect == "submitted" for one in there):
                 new[name] += f"\n    it said: {other.said}"
-    return Verdict(runs=runs, new=new, mended=mended(runs, known))
+    return Verdict(runs=runs, new=new, aspects=aspects, mended=mended(runs, known))
+
+
+class Repeated(Enum):
+    """What a second run says of a difference, with a second plain run beside it."""
+
+    AGAIN = "differs again"
+    ONCE = "differed once"
+    CHANCE = "differs between two plain runs, too"
+
+
+def repeated(first: frozenset[str], second: frozenset[str], control: frozenset[str]) -> Repeated:
+    """Judge a difference by its repetition.
+
+    Args:
+        first: aspects in which the wrapped run differed from the plain one.
+        second: the same of another wrapped run and another plain one.
+        control: aspects in which a further plain run differs from that plain one.
+    """
+    if (first & second) - control:
+        return Repeated.AGAIN
+    return Repeated.CHANCE if first & control else Repeated.ONCE

@@ -138,7 +138,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     wrapped: str | None
 
 
-CONTROL = Way(name="control", command="run", rules=Rules.NONE)
+# Plain runs beside plain ones: what differs there is no matter of wrapping.
+CONTROLS = {
+    command: Way(name=f"control-{command}", command=command, rules=Rules.NONE) for command in ("run", "exec")
+}
 WAYS = (
     Way(name="run", command="run", rules=Rules.QUIET),
     Way(name="run-none", command="run", rules=Rules.NONE),

@@ -19,7 +19,7 @@ from tests.neutrality import progress
 from tests.neutrality.cases import FEATURES
 from tests.neutrality.composing import RULES, Job, applies, job_of
 from tests.neutrality.observing import Places, labels, outcome
-from tests.neutrality.records import Act, Case, Outcome, Way
+from tests.neutrality.records import CONTROLS, Act, Case, Outcome, Way
 from tests.neutrality.sites import WHESL, Site
 from whesl.managers.resource.hostlist import expand
 from whesl.testing.waiting import BUSY, looks
@@ -61,14 +61,14 @@ def twins(pairs: Iterable[tuple[Case, Way]], manager: str) -> list[Twin]:
         pairs: cases, and the ways in which they are run.
         manager: the cluster's resource manager.
 
-    The way ``control`` is a second plain run: what differs there is no matter of wrapping.
+    A control is a second plain run: what differs there is no matter of wrapping.
     """
     found: dict[tuple[str, str], Twin] = {}
     for case, way in pairs:
         if applies(case, FEATURES, way, manager):
             plain = plain_of(way)
             found.setdefault((case.name, plain.name), Twin(case=case, way=plain, plain=True))
-            found[case.name, way.name] = Twin(case=case, way=way, plain=way.name == "control")
+            found[case.name, way.name] = Twin(case=case, way=way, plain=way in CONTROLS.values())
     return list(found.values())
 
 
