@@ -11,6 +11,7 @@ from tests.neutrality import progress
 from tests.neutrality.cases import FEATURES, NAMED, brief, generated, smaller, spread
 from tests.neutrality.comparing import Known, defects, differences, mended, shown, unknown
 from tests.neutrality.composing import RULES, features_of, fits, job_of
+from tests.neutrality.judging import Repeated, repeated
 from tests.neutrality.observing import Places, fields, labels, outcome
 from tests.neutrality.records import WAYS, Act, Case, Outcome, When
 from tests.neutrality.running import PLAIN
@@ -185,6 +186,19 @@ def test_what_differs_is_new_known_mended_or_a_row_of_the_table() -> None:
     assert mended({("trap-USR1", "run"): found}, [exits, other, elsewhere]) == (other,)
     assert "'-b'" in shown(found)
     assert "plain '0:0', wrapped '0:10'" in shown(found)
+
+
+@pytest.mark.parametrize(
+    ("second", "control", "kind"),
+    [
+        ("ab", "", Repeated.AGAIN),
+        ("ab", "a", Repeated.AGAIN),
+        ("", "", Repeated.ONCE),
+        ("a", "a", Repeated.CHANCE),
+    ],
+)
+def test_a_difference_between_plain_runs_is_chance(second: str, control: str, kind: Repeated) -> None:
+    assert repeated(frozenset("ab"), frozenset(second), frozenset(control)) is kind
 
 
 def test_the_page_is_the_table() -> None:
