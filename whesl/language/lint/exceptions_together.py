@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from whesl.language.diagnostics import Findings, Severity
-from whesl.language.lint.statements import LEAST, Watched, all_jobs, named, same_jobs, same_lines
-from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.language.lint.pattern_index import PatternIndex
+from whesl.language.lint.statements import Watched, all_jobs, same_jobs, same_lines
+from whesl.language.patterns_and_places import Source, Stream
 from whesl.language.spec import ExceptionSpec, Operation, Otherwise
 
 _OUTPUT = Source(stream=Stream.OUTPUT)
@@ -27,25 +28,34 @@ def check(findings: Findings, watched: Sequence[Watched], exceptions: Mapping[st
 
 
 def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
+    faults = [
+        (order, fault, pattern, written)
+        for order, fault in enumerate(watched)
+        if fault.own and not fault.detection.timed
+        for pattern, written in fault.patterns()
+    ]
+    within = PatternIndex([[pattern] for _, _, pattern, _ in faults])
     timed = [each for each in watched if each.detection.timed and each.reads is not None]
-    for fault in watched:
-        if fault.detection.timed or not fault.own or (reads := fault.reads) is None:
-            continue
-        for life in timed:
-            signs = life.reads
-            assert signs is not None
-            together = same_lines(reads.source, signs.source) and same_jobs(fault.exception, life.exception)
-            for pattern, written in fault.patterns() if together else ():
-                if any(_includes(sign, pattern) for sign in signs.patterns):
-                    findings.add(
-                        "ESL058",
-                        f"{life.exception.name[:40]} takes this text for a sign of life, and"
-                        f" {fault.exception.name[:40]} for a fault",
-                        written.text,
-                        severity=Severity.WARNING,
-                        hint="write LOG ... TIMEOUT alone: it is raised when the text does not come",
-                    )
-                    return
+    met = {
+        (faults[number][0], beside, number)
+        for beside, life in enumerate(timed)
+        for sign, _ in life.patterns()
+        for number in within.included(sign)
+    }
+    for _, beside, number in sorted(met):
+        (_, fault, _, written), life = faults[number], timed[beside]
+        reads, signs = fault.reads, life.reads
+        assert reads is not None and signs is not None
+        if same_lines(reads.source, signs.source) and same_jobs(fault.exception, life.exception):
+            findings.add(
+                "ESL058",
+                f"{life.exception.name[:40]} takes this text for a sign of life, and"
+                f" {fault.exception.name[:40]} for a fault",
+                written.text,
+                severity=Severity.WARNING,
+                hint="write LOG ... TIMEOUT alone: it is raised when the text does not come",
+            )
+            return
 
 
 def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
@@ -69,23 +79,23 @@ def _one_for_all(findings: Findings, watched: Sequence[Watched]) -> None:
 def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence[str]) -> None:
     """Find detections that are never complete: each of their lines has ended the attempt before."""
     quick = [(each, one) for each in watched if (one := each.detection.one_line()) is not None]
+    within = PatternIndex([one.patterns for _, one in quick])
+    place = {name: number for number, name in enumerate(order)}
     for late in watched:
         reads = late.reads
         if not late.own or reads is None:
             continue
-        for first, one in quick:
-            before = order.index(first.exception.name) < order.index(late.exception.name)
+        included = {pattern: set(within.included(pattern)) for pattern in reads.patterns}
+        for number in sorted(set().union(*included.values())):
+            first, one = quick[number]
+            before = place[first.exception.name] < place[late.exception.name]
             if first.exception is late.exception or not (before or late.detection.one_line() is None):
                 continue
             if _goes_on(first.exception) or not all_jobs(first.exception, late.exception):
                 continue
             if one.source not in (reads.source, _OUTPUT) or not same_lines(one.source, reads.source):
                 continue
-            taken = frozenset(
-                pattern
-                for pattern in reads.patterns
-                if any(_includes(pattern, each) for each in one.patterns)
-            )
+            taken = frozenset(pattern for pattern, numbers in included.items() if number in numbers)
             if late.detection.starved(taken):
                 findings.add(
                     "ESL059",
@@ -97,15 +107,6 @@ def _taken_first(findings: Findings, watched: Sequence[Watched], order: Sequence
                     f" {first.exception.name[:40]} 3 TIMES",
                 )
                 break
-
-
-def _includes(pattern: Pattern, other: Pattern) -> bool:
-    """Whether each line with a pattern has another one, too."""
-    if named(other) < LEAST:
-        return False
-    if pattern.regex or other.regex:
-        return (pattern.text, pattern.regex) == (other.text, other.regex)
-    return other.text in pattern.text
 
 
 def _goes_on(exception: ExceptionSpec) -> bool:

@@ -16,6 +16,7 @@ from whesl.language.spec import ExceptionSpec, RecoveryStep
 LEAST = 3  # letters and digits of a pattern that tells one line from another
 # Of an expression: what names no letter or digit by itself.
 _NAMELESS = re.compile(r"\(\?P<\w+>|\(\?.|\\.|\[\^?\]?[^\]]*\]|\{[^}]*\}")
+_GLOB = frozenset("*?[")
 _OUTPUTS = frozenset({Stream.STDOUT, Stream.STDERR, Stream.OUTPUT})
 
 
@@ -62,9 +63,13 @@ def same_lines(one: Source, other: Source) -> bool:
 
 def same_jobs(one: ExceptionSpec, other: ExceptionSpec) -> bool:
     """Whether a job may be covered by both."""
-    return any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in one.jobs for b in other.jobs)
+    return any(_covers(a, b) or _covers(b, a) for a in one.jobs for b in other.jobs)
 
 
 def all_jobs(one: ExceptionSpec, of: ExceptionSpec) -> bool:
     """Whether the first covers all jobs of the second, as far as their globs tell."""
-    return all(any(fnmatchcase(job, own) for own in one.jobs) for job in of.jobs)
+    return all(any(_covers(own, job) for own in one.jobs) for job in of.jobs)
+
+
+def _covers(glob: str, job: str) -> bool:
+    return glob in ("*", job) or (not _GLOB.isdisjoint(glob) and fnmatchcase(job, glob))
