@@ -1,4 +1,4 @@
-"""Old logs as they lie around: plain, compressed, or in a pipe."""
+"""Reads old logs: plain, compressed, or from a pipe."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _missing(program: str, path: Path) -> UsageError:
 
 
 class _Decompressor(Protocol):
-    """One frame's, as of the standard library's modules."""
+    """A decompressor of one frame, with the interface of the standard library's decompressors."""
 
     @property
     def eof(self) -> bool:
@@ -93,7 +93,7 @@ class _Decompressor(Protocol):
 
     @property
     def unused_data(self) -> bytes | None:
-        """What came behind the frame's end."""
+        """The bytes behind the frame's end."""
 
     def decompress(self, data: bytes, /) -> bytes:
         """Return the text of the next bytes."""

@@ -38,11 +38,11 @@ class Detectors:
     def __init__(self, spec: Spec, task: Task, node: str, now: float) -> None:
         """Start the first attempt at ``now`` (seconds since the epoch); ``node`` is where this runs."""
         self._node = node
-        self._kinds: list[tuple[str, Kind]] = []  # with their exceptions
+        self._kinds: list[tuple[str, Kind]] = []  # detections, each with the name of its exception
         self._settled: Set[str] = frozenset()
         self._detectors: dict[str, Detector] = {}
         self._readers: dict[Pattern, list[Detector]] = {}
-        # Which lines were used up last: the offset, by exception and file.
+        # The offset of the last line that an exception used up, by exception and file.
         self._used_up: dict[str, dict[str, int]] = {}
         for exception in spec.exceptions_of(task):
             for index, detection in enumerate(exception.detections):
@@ -81,9 +81,9 @@ class Detectors:
         return frozenset(last - counted)
 
     def settle(self, exceptions: Set[str]) -> bool:
-        """Raise these no more for what is printed in this attempt; return whether that is new.
+        """Raise only other exceptions than these for this attempt's output; return whether that is a change.
 
-        For exceptions about which nothing else would be done, however often they are raised.
+        The caller names exceptions whose handling would not change if they were raised again.
         """
         if exceptions == self._settled:
             return False
@@ -91,7 +91,7 @@ class Detectors:
         return True
 
     def disk_paths(self) -> tuple[tuple[str, DiskMetric], ...]:
-        """Return what of which file systems has to be observed, each once."""
+        """Return the file systems that have to be measured, each with its metric, without repetition."""
         measured = (kind.measured() for _, kind in self._kinds)
         return tuple(dict.fromkeys(each for each in measured if each is not None))
 
@@ -201,7 +201,7 @@ class Detectors:
             timer.put_off(seconds, self._observed, launching, timer.exception in exceptions)
 
     def exited(self, code: int, now: float, last_line: str = "", since: float = 0.0) -> list[Detected]:
-        """Take the end of an attempt and return what covers it; timers stop.
+        """Take the end of an attempt and return the exceptions that cover it; all timers stop.
 
         Args:
             code: the exit status as a shell gives it: 128 + n for signal n. A program that itself ends with
@@ -220,7 +220,7 @@ class Detectors:
         return self._ask(lambda detector: detector.exited(code, signal, evidence))
 
     def diagnosed(self, cause: Cause, now: float, since: float = 0.0) -> list[Detected]:
-        """Take what an attempt that has ended died of; return what covers it.
+        """Take the cause of an attempt's death and return the exceptions that cover it.
 
         Args:
             cause: the cause, of which node, rank, device and path become captures.
@@ -250,7 +250,7 @@ class Detectors:
     def promise_broken(
         self, promise: Promise, file: str, detail: str, now: float, since: float = 0.0
     ) -> list[Detected]:
-        """Take that an attempt has ended well without what was promised; return what it raises.
+        """Take a broken promise of an attempt that ended well; return the exceptions that it raises.
 
         Args:
             promise: the file, and what had to hold of it.
@@ -278,14 +278,14 @@ class Detectors:
         return any(kind.of_causes for _, kind in self._kinds)
 
     def node(self, name: str, state: NodeState, reason: str, now: float) -> list[Detected]:
-        """Take a node's state; return what it raises. UNKNOWN neither raises nor clears anything."""
+        """Take a node's state and return the exceptions that it raises. UNKNOWN changes nothing."""
         self._advance(now)
         return self._ask(lambda detector: detector.node_is(name, state, reason, now))
 
     def job_exception(
         self, exception_type: str, severity: int, note: str, nodes: Sequence[str], job_id: str, now: float
     ) -> list[Detected]:
-        """Take an exception of the resource manager's; return what it raises.
+        """Take an exception of the resource manager and return the exceptions of the rules that it raises.
 
         Args:
             exception_type: its type, as it was raised.
@@ -314,7 +314,7 @@ class Detectors:
         return any(kind.hears_manager for _, kind in self._kinds)
 
     def disk(self, usage: Usage, now: float) -> list[Detected]:
-        """Take a measurement of a file system; return what it raises."""
+        """Take a measurement of a file system and return the exceptions that it raises."""
         self._advance(now)
         return self._ask(lambda detector: detector.disk(usage, now))
 
@@ -346,7 +346,7 @@ class Detectors:
                 detector.start(self._observed)
 
     def _ask(self, asked: Callable[[Detector], Found]) -> list[Detected]:
-        """Return what the detectors raise, in the order of the specification."""
+        """Ask all detectors and return the exceptions that they raise, in the order of the specification."""
         return [
             Detected(exception=detector.exception, evidence=evidence)
             for detector in self._detectors.values()

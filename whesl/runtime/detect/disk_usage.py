@@ -19,7 +19,9 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.detect.filesystem_type import LUSTRE, magic_of, mount_source
 
 COMMAND_LIMIT = 5.0  # seconds
-_COLUMNS = 8  # of a quota line after the file system: used, soft, hard, grace for blocks, then for files
+_COLUMNS = (
+    8  # columns of a quota line after the file system: used, soft, hard, grace for blocks, then for files
+)
 
 
 def space_fraction(blocks: int, free: int, available: int) -> float | None:
@@ -29,7 +31,7 @@ def space_fraction(blocks: int, free: int, available: int) -> float | None:
 
 
 def inode_fraction(files: int, free: int, available: int) -> float | None:
-    """The same for inodes; None where the file system does not count them (btrfs, some network ones)."""
+    """Return used / (used + free) inodes; None where a file system does not count inodes (btrfs)."""
     return space_fraction(files, free, available)
 
 
@@ -119,12 +121,12 @@ def _read_quota(place: str) -> float | None:
     said, complaint = _ask("quota", "-w", "-p")
     rows = quota_rows(said, mount_source(place))
     if not rows and not complaint:
-        return 0.0  # it answered, and knows no limit of this user here
+        return 0.0  # the command answered, and this user has no limit on this file system
     return quota_fraction(rows)
 
 
 def _ask(command: str, *arguments: str) -> tuple[str, str]:
-    """Run a quota command and return what it said and complained of.
+    """Run a quota command and return its standard output and standard error.
 
     Its exit status is no error: ``quota`` fails when a quota is exceeded.
     """

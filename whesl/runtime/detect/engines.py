@@ -37,12 +37,12 @@ except ImportError:
 else:
     _re2 = _re2_module
 
-SOUND = "hyperscan==0.7.21"  # the last one whose library finds everything
+SOUND = "hyperscan==0.7.21"  # the last release whose library finds all matches
 Found = tuple[int, int, list[int]]  # a line's start and end in the block, and its patterns in order
 
 # Reports from one block before it is halved: a report costs 0.3 us, and `x.*` gives one a byte.
 _HIT_BUDGET = 512
-_BYTES_A_HIT = 64  # of a large block, whose scan costs more than so many reports
+_BYTES_A_HIT = 64  # bytes of a large block for each report that is allowed before the block is halved
 _SMALL = 4096  # a block of this size with a match is judged line by line
 # Patterns, and a line that ends in the third of them, where Vectorscan 5.4.12 (hyperscan 0.7.23 to 0.9.1)
 # does not find it: so with one in ten thousand lines of random words. 5.4.11 finds all of them.
@@ -60,7 +60,7 @@ _RE2_MEMORY = 64 << 20  # bytes for re2's automata; its default of 8 MiB makes a
 
 
 class Engine:
-    """What an engine has to answer; ``lines`` is the same search for all."""
+    """The interface of engines; ``lines`` is the search that all engines share."""
 
     name: str
 
@@ -73,11 +73,11 @@ class Engine:
         raise NotImplementedError
 
     def silent(self, text: bytes) -> bool:
-        """Whether nothing in these bytes matches, their last line's present end taken for its end."""
+        """Whether no pattern matches in these bytes; the bytes' end counts as a line's end."""
         raise NotImplementedError
 
     def present(self, text: bytes) -> list[int]:
-        """Return the patterns for which these bytes are not silent, in order."""
+        """Return the patterns that match in these bytes, in order; the bytes' end counts as a line's end."""
         raise NotImplementedError
 
     def _candidates(self, text: bytes, begin: int, end: int) -> list[int] | None:
@@ -192,7 +192,7 @@ def _database(patterns: Sequence[tuple[int, Canonical]], flags: int) -> Any:
             text = patterns[0][1].expression.decode("ascii")
             raise PatternError(f"pattern {text!r}: {error}", hint="hyperscan cannot run it") from None
         for pattern in patterns:
-            _database([pattern], flags)  # raises for the one to blame
+            _database([pattern], flags)  # raises the error for the one pattern that is wrong
         raise PatternError(f"the patterns cannot be run together: {error}") from None
     return database
 
@@ -315,11 +315,11 @@ class _ChimeraCaptures:
             spans.extend(arguments[4])
             return True  # the leftmost match is enough
 
-        # It ends by our stop after the first match, or by PCRE's limit, and then spans is empty.
+        # An exception ends the scan after the first match, or at PCRE's limit, which leaves ``spans`` empty.
         with contextlib.suppress(self._stopped, self._failed):
             self._database.scan(line, match_event_handler=report)
         if not spans:
-            # The line matches, so PCRE gave up at its limit. It would again: no captures from now on.
+            # The line matches, so PCRE has reached its limit; captures of the pattern are switched off.
             self._database = None
         numbered = {name: spans[number] for name, number in self._groups.items() if number < len(spans)}
         return {name: line[begin:end] for name, (taken, begin, end) in numbered.items() if taken}

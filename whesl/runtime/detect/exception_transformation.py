@@ -18,7 +18,7 @@ from whesl.model.workflow import Task
 
 
 class Transformed(msgspec.Struct, frozen=True, kw_only=True):
-    """What is raised in the end.
+    """The exception that is raised after counting.
 
     ``origins`` are the names it went through before, first to last: empty when it was not transformed.
     ``history`` is to be kept for the next exception, ``detail`` says which counts were reached.
@@ -50,7 +50,7 @@ def transform(spec: Spec, task: Task, history: History, exception: str, now: flo
             times = (*counts.get(key, ()), now)
             if rule.within is not None:
                 times = tuple(time for time in times if time >= now - rule.within)
-            # The clock may have been set back; more than the rule asks for is never needed.
+            # The clock may have been set back, so the list is bounded by number as well as by time.
             times = times[-rule.times :]
             if len(times) >= rule.times and target is None and becomes not in (*origins, name):
                 target, times = becomes, ()
@@ -87,7 +87,7 @@ def is_its_end(found: Detected, raised: Set[str]) -> bool:
 
 
 def _rules(spec: Spec, task: Task, name: str) -> list[tuple[str, str, CountDetection]]:
-    """Return the rules that count ``name`` for a task: their key, what they make of it, and the rule."""
+    """Return the rules that count ``name`` for a task: key, name of the new exception, and rule."""
     return [
         (f"{candidate.name}#{index}", candidate.name, detection)
         for candidate in spec.exceptions_of(task)

@@ -92,10 +92,10 @@ class FollowedFile:
         try:
             return Known(offset, self._bytes(head, 0), self._bytes(offset - start, start))
         except OSError:
-            return Known(offset)  # unreadable now: known again by its inode alone
+            return Known(offset)  # the file cannot be read now, and is recognised by its inode alone
 
     def as_read(self, offset: int) -> Known:
-        """Return the same as it was when it was read; ``offset``: no further than that."""
+        """Return what was known of the file when it was read, up to ``offset`` at most."""
         mark = self._mark[: max(0, len(self._mark) - (self.offset - offset))]
         return Known(offset, self._head[:offset], mark or self.known(offset).mark)
 
@@ -124,7 +124,7 @@ class FollowedFile:
             self._head = self.known(self.offset).head
 
     def size(self) -> int:
-        """Return how long it is."""
+        """Return the file's length in bytes."""
         size = os.fstat(self.handle).st_size
         return self.own(size) if self.foreign.present() else size
 
@@ -141,7 +141,7 @@ class FollowedFile:
             return False
 
     def holds(self, known: Known) -> bool:
-        """Whether it begins with what is known of a file. What cannot be read is trusted."""
+        """Whether the file begins as a known file does. A file that cannot be read counts as such a file."""
         try:
             shown = self.known(known.offset)
             same = shown.head == known.head and shown.mark.endswith(known.mark)

@@ -29,7 +29,10 @@ _PART_LIMIT = 32 * 1024  # characters from one file or debugger
 STACKS_SIGNAL = "WHESL_STACKS_SIGNAL"
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "busybox", "env", "sleep", "tee", "time", "timeout"})
 _WAITING = _SHELLS | {"srun", "flux", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prted"}
-_FRAME = {"py-spy": "Thread ", "gdb": "#0 "}  # what a debugger's output has when it has found a frame
+_FRAME = {
+    "py-spy": "Thread ",
+    "gdb": "#0 ",
+}  # a text that the debugger's output has when it has found a frame
 _STATUS = ("Name", "State", "PPid", "Threads", "VmRSS", "SigBlk", "SigIgn")
 
 
@@ -171,7 +174,7 @@ def _run(command: list[str], pid: int, deadline: float) -> str:
 
 
 def _rest(killed: subprocess.Popen[bytes]) -> bytes:
-    """Return what a killed debugger had said; it may itself hang in the kernel, and is then left there."""
+    """Return the output of a killed debugger; a debugger that hangs in the kernel itself is left there."""
     try:
         return killed.communicate(timeout=1.0)[0]
     except subprocess.TimeoutExpired as error:

@@ -29,7 +29,7 @@ EXCERPT = 4096  # bytes of a line that are kept as evidence
 PIECE = 1 << 20
 OVERLAP = 1 << 16
 CARRIED_MOST = 1 << 14  # bytes of an unfinished line that ``pass_over`` looks at again
-LINES_BACK = 32  # that are searched for the last match of an expression
+LINES_BACK = 32  # lines at the end of a block that are searched for the last match of an expression
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class MatchStream:
         self._carry = bytearray()
         self._start = offset  # where the carried bytes begin
         self._line_offset = offset
-        self._scanned = 0  # of the carried bytes, seen by the search for literals
+        self._scanned = 0  # number of carried bytes that the search for literals has seen
         self._reported: set[int] = set()
-        self._silent = True  # nothing was found in the last whole lines
+        self._silent = True  # whether the last whole lines had no match
 
     @property
     def next_offset(self) -> int:
@@ -151,7 +151,7 @@ class MatchStream:
     def pass_over(
         self, text: bytearray, view: memoryview, length: int, latest: Set[int] = frozenset()
     ) -> list[Match] | None:
-        """Take in bytes in which little or nothing is; None, with nothing changed, when ``feed`` has to look.
+        """Take in bytes with few or no matches; return None and change nothing where ``feed`` is needed.
 
         For most of what a program prints it is all that is needed, at a fraction of the cost.
 
@@ -169,7 +169,7 @@ class MatchStream:
             if text.find(b"\r", 0, length) >= 0:
                 return None
             last = text.rfind(b"\n", 0, length) + 1
-            block = bytes(view[:length])  # hyperscan takes nothing else
+            block = bytes(view[:length])  # hyperscan takes bytes only
             if not engine.silent(block):
                 found = engine.present(block) if latest else []
                 if not found or not latest >= set(found):

@@ -22,13 +22,13 @@ def is_pattern(path: str) -> bool:
 
 
 def found(pattern: str) -> tuple[str, ...]:
-    """Return the files that have a pattern now, sorted, at most ``MOST``. What others own is none of them."""
+    """Return the user's own files that match a pattern now, sorted, at most ``MOST``."""
     names = sorted(name for name in glob.iglob(pattern) if _own(name))  # noqa: PTH207 - texts are wanted
     return tuple(names[:MOST])
 
 
 def sizes(paths: Iterable[str]) -> dict[str, int]:
-    """Return how long files are now, in bytes, by their paths; patterns are replaced by what has them."""
+    """Return the present lengths of files in bytes, by path; a pattern stands for all files that match it."""
     named: dict[str, None] = {}
     for path in paths:
         named.update(dict.fromkeys(found(path) if is_pattern(path) else (path,)))

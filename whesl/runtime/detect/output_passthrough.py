@@ -86,7 +86,7 @@ def copy(
         else:
             pause = LOOK_FIRST if (number, offset) != before else min(pause * 2, LOOK_LONGEST)
             if pause == LOOK_LONGEST:
-                idle()  # nothing is printed meanwhile
+                idle()  # the task is silent; its caller may use the time
             over.wait(pause)
     if appended is not None:
         appended.close()

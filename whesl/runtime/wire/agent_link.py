@@ -93,7 +93,7 @@ class LinkServer(Generic[M]):
 
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
-        """What has to be polled for reading."""
+        """The sockets that the caller polls for reading."""
         return self._socket.sockets
 
     @property
@@ -158,7 +158,7 @@ class LinkClient(Generic[M]):
 
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes], ...]:
-        """What has to be polled for reading."""
+        """The sockets that the caller polls for reading."""
         return self._socket.sockets
 
     @property

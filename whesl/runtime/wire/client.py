@@ -66,7 +66,7 @@ class CoordinatorClient:
         self._endpoint: Endpoint | None = None
         self._hosts: tuple[str, ...] = ()
         self._choice = 0
-        self._answered = ""  # the address that a coordinator was last heard at
+        self._answered = ""  # the last address at which a coordinator answered
         self._chosen_at = float("-inf")
         self._first_patience = self._patience = patience
         self._look_interval = min(_LOOK_INTERVAL, patience)
@@ -128,7 +128,7 @@ class CoordinatorClient:
         return messages
 
     def tick(self, now: float | None = None) -> None:
-        """Do what is due: look for the coordinator, repeat what was not acknowledged."""
+        """Look for the coordinator, and repeat messages that were not acknowledged in time."""
         now = self._clock() if now is None else now
         self._greet(now)
         if now - self._looked >= self._look_interval:
@@ -149,7 +149,7 @@ class CoordinatorClient:
         return (self._clock() if now is None else now) - self._heard <= within
 
     def leave(self) -> int:
-        """Leave what the coordinator has not acknowledged where it looks when it is there again.
+        """Leave unacknowledged messages in the spool, which the coordinator reads when it runs again.
 
         For an isolator that ends. Its questions are not left: no process waits for the answers any more.
 
@@ -161,7 +161,7 @@ class CoordinatorClient:
         return len(envelopes)
 
     def close(self) -> None:
-        """Close the connection; what waits is forgotten."""
+        """Close the connection; messages that wait are dropped."""
         self._socket.close()
 
     def _greet(self, now: float) -> None:
@@ -183,7 +183,7 @@ class CoordinatorClient:
             return
         if found != self._endpoint:
             self._endpoint, self._hosts, self._patience = found, found.hosts(self._here), self._first_patience
-            # One that was started again is where the one before it was.
+            # A coordinator that was started again usually has the address of the one before.
             self._choice = self._hosts.index(self._answered) if self._answered in self._hosts else 0
         elif now - self._chosen_at < self._pause():
             return
@@ -211,7 +211,7 @@ def request(home: Path, message: AnyMessage, timeout: float) -> Reply:
     Raises TransientError when no reply came, HomeError when the home is not private.
     """
     deadline = time.monotonic() + timeout
-    # Who waits no longer than this has to get to the coordinator's other addresses too.
+    # A short timeout leaves time to try the coordinator's other addresses.
     patience = min(_ADDRESS_PATIENCE, timeout / 4)
     client = CoordinatorClient(home, f"cli-{os.getpid()}-{uuid.uuid4().hex[:8]}", patience=patience)
     try:

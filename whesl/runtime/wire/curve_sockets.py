@@ -33,7 +33,7 @@ CONNECT = 5_000
 _MOST_FRAMES = 1000
 _MOST_EVENTS = 10_000
 _DOMAIN = "whesl"
-# As plain numbers: pyzmq's own are enumerations, whose arithmetic takes longer than the calls it is for.
+# Plain numbers: the arithmetic of pyzmq's enumerations takes longer than the calls that it is for.
 _READABLE, _NOW, _AND_MORE = int(zmq.POLLIN), int(zmq.DONTWAIT), int(zmq.DONTWAIT | zmq.SNDMORE)
 # The first frame of a monitor's message: event, and descriptor or error number (zmq_socket_monitor(3)).
 _MONITORED = struct.Struct("=Hi")
@@ -89,13 +89,13 @@ class ServerSocket:
         listening: int | None = None,
     ) -> None:
         self.counters: Counter[str] = Counter()
-        self._peer_of: dict[int, bytes] = {}  # by the descriptor of its connection
-        self._descriptor_of: dict[bytes, int] = {}  # the same, the other way round
+        self._peer_of: dict[int, bytes] = {}  # peers by the descriptor of their connection
+        self._descriptor_of: dict[bytes, int] = {}  # descriptors by peer
         self._open: set[int] = set()  # descriptors of connections that have not been closed
         self._happened: list[tuple[bytes, bytes | None]] = []
-        # One context for each server: ZAP has one handler for a context.
+        # Each server has a context of its own, since ZAP has one handler for each context.
         self._context = zmq.Context()
-        # Only here: it loads asyncio, and clients need none of it.
+        # Imported here, since the module loads asyncio, which clients do not need.
         from zmq.auth.thread import ThreadAuthenticator
 
         self._zap = ThreadAuthenticator(self._context, log=_SILENT)
@@ -200,7 +200,7 @@ class ServerSocket:
         return True
 
     def _closed(self, descriptor: int) -> None:
-        """A connection is over: the peer that it bore is lost."""
+        """Note that a connection has closed, and that its peer is lost."""
         peer = self._peer_of.pop(descriptor, None)
         if peer is not None:
             del self._descriptor_of[peer]

@@ -114,13 +114,13 @@ class Outbox:
         return [self._stamped(waiting.envelope) for waiting in late]
 
     def hurry(self, now: float) -> None:
-        """Make everything that waits due at once: the receiver has just been heard of again."""
+        """Make all waiting messages due now; called when the receiver has been heard from again."""
         for waiting in self._waiting.values():
             waiting.due = now
             waiting.retry = self._first
 
     def waiting(self) -> list[Envelope]:
-        """Return what was not acknowledged, in order, for a receiver that takes all of it in at once."""
+        """Return the unacknowledged messages in order, for a receiver that reads all of them at once."""
         return [
             msgspec.structs.replace(waiting.envelope, floor=number)
             for number, waiting in self._waiting.items()
@@ -208,7 +208,7 @@ class Inbox:
         ]
 
     def restore(self, memory: Iterable[Remembered]) -> None:
-        """Remember this, and nothing else."""
+        """Replace the memory by one that ``memory`` returned."""
         self._streams = OrderedDict(
             ((sender, incarnation), _Stream(below, set(above) or None))
             for sender, incarnation, below, above in memory

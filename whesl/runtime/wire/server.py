@@ -90,7 +90,7 @@ class CoordinatorServer:
         # The same, the other way round; tuples, since a set takes 200 bytes, and nearly all have one peer.
         self._peers: dict[bytes, tuple[str, ...]] = {}
         self._outboxes: dict[str, Outbox] = {}
-        self._absent: dict[str, float] = {}  # since when a peer has had no connection, oldest first
+        self._absent: dict[str, float] = {}  # the time at which each peer lost its connection, oldest first
         # When something may have to be repeated to which peer. ``_due`` has the times that hold; others are
         # passed over. With ten thousand peers, looking at each in each turn would take all the time.
         self._deadlines: list[tuple[float, str]] = []
