@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
-_STEP = 0.05  # how soon an exit is noticed while a grandchild keeps the pipe open (s)
+_STEP = 0.05  # seconds between two looks for the exit of a child whose own child keeps the pipe open
 
 
 class ProcessResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +135,7 @@ def _write(child: subprocess.Popen[bytes], rest: memoryview) -> memoryview:
     except BlockingIOError:
         return rest
     except BrokenPipeError:
-        return memoryview(b"")  # it does not want to read; its answer tells whether that was right
+        return memoryview(b"")  # the child has closed its input; its answer is judged all the same
 
 
 def _read(reader: int, output: bytearray) -> bool:

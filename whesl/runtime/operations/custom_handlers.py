@@ -55,7 +55,7 @@ class NodeSetAnswer(_Strict, frozen=True, kw_only=True):
 
 
 class BadNodeAnswer(_Strict, frozen=True, kw_only=True):
-    """A node for the shared memory; ``expires`` in seconds from now."""
+    """A node for the memory of bad nodes; ``expires`` in seconds from now."""
 
     node: str
     reason: str
@@ -63,7 +63,7 @@ class BadNodeAnswer(_Strict, frozen=True, kw_only=True):
 
 
 class Answer(_Strict, frozen=True, kw_only=True):
-    """What a handler prints."""
+    """The answer that a handler prints."""
 
     outcome: Literal["continue", "skip", "pause", "fail", "escalate"]
     reason: str = ""
@@ -75,7 +75,7 @@ class Answer(_Strict, frozen=True, kw_only=True):
 
 
 def request(step: PlanStep, context: Context) -> dict[str, Any]:
-    """Return what a handler reads, as JSON values."""
+    """Return the request that a handler reads, as JSON values."""
     raised = step.raised
     document = {
         "version": PROTOCOL,
@@ -119,7 +119,7 @@ def command_of(handler: str) -> list[str]:
                 f"handler {handler} is not an executable file", hint="check the path and its x permission"
             )
         return [handler]
-    from importlib.metadata import entry_points  # heavy, and asked for by the few
+    from importlib.metadata import entry_points  # a slow import that few tasks need
 
     known = sorted(point.name for point in entry_points(group=GROUP))
     if handler not in known:
@@ -174,7 +174,7 @@ def run_handler(step: PlanStep, context: Context, log: IO[Any] | int) -> StepRes
 
 
 def _variables(step: PlanStep) -> dict[str, str]:
-    """Return what a handler finds in its environment, for those that do not read JSON to choose by it."""
+    """Return the variables of a handler's environment, for handlers that do not read JSON."""
     return {
         "WHESL_STEP_ID": step.id,
         "WHESL_STEP_RESOURCE": step.resource,

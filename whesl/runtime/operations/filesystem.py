@@ -58,7 +58,8 @@ def replace(
             f"FILESYSTEM.REPLACE: defaultpath {current} is not a directory that can be seen",
             hint="defaultpath is the present root of the task's files",
         )
-    place = f"{current} (no inodes left)" if _without_inodes(current) else current  # as it is before moves
+    # Judged before files are moved.
+    place = f"{current} (no inodes left)" if _without_inodes(current) else current
     file = ProgressFile(directory, step.id)
     progress = file.read()
     named = tuple(
@@ -90,14 +91,14 @@ def _without_inodes(place: str) -> bool:
 
 
 def _order(arguments: FilesystemReplace, progress: Progress) -> tuple[str, ...]:
-    """The one that an interrupted run had chosen comes first."""
+    """Return the candidates; one that an interrupted run had chosen comes first."""
     return tuple(dict.fromkeys([progress.chosen] if progress.chosen else [])) + tuple(
         root for root in arguments.filesystem if root != progress.chosen
     )
 
 
 class _Replacement:
-    """One candidate."""
+    """A candidate for the new root."""
 
     def __init__(
         self,
@@ -256,7 +257,7 @@ def add(arguments: FilesystemChange, context: Context) -> StepResult:
 
 
 def remove(arguments: FilesystemChange, context: Context) -> StepResult:
-    """Offer a root no longer."""
+    """Remove a root from the roots that the task is offered."""
     root = arguments.filesystem
     present = _filesystems(context)
     if root not in present:

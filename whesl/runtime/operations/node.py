@@ -121,7 +121,7 @@ def _named(context: Context, names: Iterable[str]) -> frozenset[str]:
 
 
 def _although(context: Context, took: Sequence[str], now: float) -> str:
-    """Return which of the nodes that were taken are avoided, and why; an empty string for none."""
+    """Return a sentence on the taken nodes that are to be avoided, and why; "" where none is."""
     said = []
     for node in took:
         known = [bad for bad in context.bad_nodes if bad.expires > now and match_node(bad.node, [node])]

@@ -31,7 +31,7 @@ from whesl.runtime.operations.suspect_node import find_suspect
 class RecoveryError(WheslError):
     """A recovery cannot be planned or carried out: the exception's ELSE applies.
 
-    ``reason`` is the word for an escalation: handler-failed unless something closer fits.
+    ``reason`` is the reason of the escalation that follows; handler-failed is the general one.
     """
 
     def __init__(self, message: str, *, hint: str = "", reason: str = "handler-failed") -> None:
@@ -61,7 +61,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     predicted: dict[str, float] = {}
     nodes: NodeSet = NodeSet(active=())
-    heterogeneous: bool = False  # components of a job, whose nodes do not stand for each other
+    heterogeneous: bool = False  # whether the job has components whose nodes cannot replace each other
     batch_host: str = ""
     busy: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()

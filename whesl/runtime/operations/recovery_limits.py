@@ -12,7 +12,7 @@ from whesl.model.evidence import Advice, Cause, Raised, shortened
 from whesl.model.recovery_criterion import Furthest
 
 LONGEST_BACKOFF = 3600.0
-SURE = 0.5  # of a cause, from which on it ends recoveries
+SURE = 0.5  # certainty of a cause from which on it ends recoveries
 _TEXT = 120  # characters of a cause's line
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
@@ -98,7 +98,7 @@ def course(raised: Iterable[Raised]) -> Course:
         raised: all of them, in order.
     """
     furthest, advanced = Furthest(), 0
-    attempts: dict[int, Raised] = {}  # the last exception of each
+    attempts: dict[int, Raised] = {}  # the last exception of each attempt
     for item in raised:
         if furthest.passed_by(item.reached):
             advanced = item.ordinal
@@ -113,7 +113,7 @@ def course(raised: Iterable[Raised]) -> Course:
 
 
 def _is_same(before: Cause | None, now: Cause) -> bool:
-    """Whether an attempt has died of the same as the one before, and no restart mends that."""
+    """Whether an attempt died of the same cause as the one before, a cause that no restart mends."""
     if before is None or now.advice is not Advice.NONE or now.sure < SURE:
         return False
     return before.cause is now.cause and _NUMBERS.sub("", before.text) == _NUMBERS.sub("", now.text)

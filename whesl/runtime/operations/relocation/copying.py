@@ -103,7 +103,7 @@ def _copy_once(
             checkpoint("part complete")
             _publish(part, entry.name, target, over)
         except BaseException:
-            # Whatever stops it, the half-written file must not stay and fill a disk that is full already.
+            # A half-written copy is removed after any error, since it would fill a disk that is full already.
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part, dir_fd=target)
             raise
@@ -147,7 +147,7 @@ def _data(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
             start = os.lseek(descriptor, position, os.SEEK_DATA)
             end = os.lseek(descriptor, start, os.SEEK_HOLE)
         except OSError as error:
-            if error.errno == errno.ENXIO:  # only a hole is left
+            if error.errno == errno.ENXIO:  # the rest of the file is a hole
                 return
             if error.errno != errno.EINVAL:
                 raise
@@ -160,7 +160,7 @@ def _copy_range(reader: int, writer: int, start: int, end: int) -> None:
     while start < end:
         block = os.pread(reader, min(_CHUNK, end - start), start)
         if not block:
-            return  # it shrank; the comparison of versions tells
+            return  # the file has become shorter, which the comparison of versions notices
         written = 0
         while written < len(block):
             written += os.pwrite(writer, memoryview(block)[written:], start + written)

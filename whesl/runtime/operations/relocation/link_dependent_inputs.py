@@ -57,13 +57,13 @@ def prepare_dependent(
 
 
 def _last_used(root: str, rels: Sequence[Rel]) -> float:
-    """When the named paths were last changed there: the newer root has the newer files."""
+    """Return when the named paths were last changed below a root, to find the root with the newest files."""
     times = [0.0]
     for rel in rels:
         try:
             times.append(os.lstat(b"/".join((os.fsencode(root), *rel))).st_mtime)
         except OSError:
-            continue  # not there: this root does not matter for it
+            continue  # the path does not exist below this root
     return max(times)
 
 

@@ -108,7 +108,7 @@ def _put_up(
     report.notes += signs.report.notes
 
 
-# Of what ``target_probe.ahead`` takes for nothing, twice, s.
+# Seconds: twice the difference of clocks that ``target_probe.ahead`` ignores.
 _MARGIN = 2 * target_probe.TOLERATED
 
 
@@ -158,7 +158,7 @@ class _Signs(Carrier):
         if decision.action in (Action.LINK, Action.RELINK):
             try:
                 super()._apply(rel, entry, present, decision, source, target)
-            except OSError as error:  # the old disk is full, mostly; the other files may still be replaced
+            except OSError as error:  # usually the old disk is full; other files may still be replaced
                 self._note(f"{self._target.place((*rel, entry.name))} got no link: {said(error)}")
         elif present is not None and present.kind is Kind.FILE:
             if entry.kind is Kind.FILE:
@@ -170,7 +170,7 @@ class _Signs(Carrier):
 
     def _replace(self, rel: Rel, entry: Entry, present: Entry, text: bytes, directory: int) -> None:
         if (entry.size, entry.mtime_ns) == (present.size, present.mtime_ns):
-            return  # a copy, as it was carried over
+            return  # the file is a copy of the old one
         if (present.device, present.inode) in self._meant.kept:
             return
         place = self._target.place((*rel, entry.name))

@@ -49,12 +49,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Action(Enum):
-    """What is done."""
+    """What becomes of an entry."""
 
     LEAVE = "leave"  # there already, or another user's to carry over
     ENTER = "enter"  # directory: make it and go on inside
     LINK = "link"  # symbolic link to the old place
-    RELINK = "relink"  # the old one is a link itself: the same link, as seen from the new place
+    RELINK = "relink"  # the old entry is a link; the new one leads to the same place
     COPY = "copy"
     COPY_OVER = "copy over"  # the link that was made becomes a copy
     MOVE = "move"  # copy, and later a link in the old place
@@ -142,7 +142,7 @@ def decide(directory: Rel, source: Entry, target: Entry | None, policy: Policy) 
     old_place = b"/".join((policy.old.rstrip(b"/"), *rel))
     new_place = b"/".join((policy.new.rstrip(b"/"), *rel))
     if target is None and policy.repeat:
-        # It was carried over before; what is gone since, the task has removed itself.
+        # The entry was carried over before, and the task has removed it since.
         return Decision(Action.LEAVE)
     if source.kind is Kind.DIRECTORY:
         if target is None or target.kind is Kind.DIRECTORY:
@@ -150,7 +150,7 @@ def decide(directory: Rel, source: Entry, target: Entry | None, policy: Policy) 
         linked = target.kind is Kind.LINK and target.text == old_place
         return Decision(Action.LEAVE if linked else Action.CONFLICT)
     if target is not None and target.kind is Kind.DIRECTORY:
-        # An old link to a directory, and a directory that the task itself made since: its own business.
+        # The task itself has made a directory in the place of an old link to one, which stays.
         return Decision(Action.LEAVE if source.kind is Kind.LINK else Action.CONFLICT)
     if source.kind is Kind.FILE:
         return _decide_file(rel, source, target, old_place, policy)
