@@ -21,10 +21,11 @@ _MONTH = rf"(?P<name>{'|'.join(_MONTHS)})"
 HOST = r"[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
 NUMBERED_HOST = r"(?=[A-Za-z0-9._-]*\d)" + HOST
 # What looks like a host with a number and is none.
-_NO_HOST = re.compile(
+NO_HOST = re.compile(
     r"(?:step|epoch|rank|task|iter(?:ation)?|line|layer|fold|batch|chunk|cell|test|thread|worker|cycle|frame|loop"
     r"|python|level|stage|part|block|pass|phase|case|sample|utf|sha|md|float|int|fp|bf|cuda|gpu(?=[_-]?\d\d?$)|cpu|mlx|ib|eth|h|v|t"
     r"|error|warning|code|job|trial|seed|run|round|rule|local_rank|default|actor|atom|np|x|y|z|e|lr)[_-]?\d+$"
+    r"|(?:host_)?unknown$|localhost"
     r"|c10d$"  # PyTorch's library of collectives
     r"|.*\.(?:x|exe|out|bin|py|sh|c|cc|cpp|cu|f|f90|log|txt|so)$",
     re.IGNORECASE,
@@ -34,6 +35,7 @@ _LEVEL = re.compile(r"(?:warn(?:ing)?|notice)$", re.IGNORECASE)
 # What a line begins with (a bracket, a digit or blank, a letter), and the label that it may begin with then.
 _FORMS = (
     # Time stamps: ISO 8601 and its relatives; C's asctime; syslog's, with host and program.
+    ("0", r" +(?=\[\d{4}-\d\d-\d\d)"),
     ("[(0", rf"[\[(]?{_DAY}[T _-]{_CLOCK}(?:Z|UTC|[+-]\d\d:?\d\d)?[\])]?[ ,:|]*"),
     (
         "[0a",
@@ -99,6 +101,17 @@ _FORMS = (
     ("(", r"\((?:pid=\d+|raylet)(?:, ip=(?P<ip>[\d.]+))?\) ?"),
     ("[", r"\[[IWEF] [\w./-]+:\d+\] ?"),
     # Levels of loggers, and where in the program they stand.
+    # Programs: [host:rank:gpu3], host=n7, Rank 3 [n7]:, PE 3 on n7:
+    ("[", rf"\[(?P<node>{NUMBERED_HOST}):(?P<rank>\d+)(?::(?:gpu)?(?P<device>\d+))?\]:? +"),
+    ("a", rf"(?:host|node|hostname)=(?P<node>{HOST})[,:;|]? +"),
+    (
+        "a",
+        r"(?:(?:global_?)?rank=(?P<rank>\d+)|local_rank=\d+|(?:gpu|device)=(?P<device>\d+))[,:;|]? +",
+    ),
+    (
+        "a",
+        rf"(?:[Rr]ank|PE|[Pp]roc(?:ess)?) (?P<rank>\d+) (?:on |@ ?|[\[(])(?P<node>{NUMBERED_HOST})[\])]?: +",
+    ),
     (
         "[0a",
         r"\[?(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\]?(?=[ \]|:-])"
@@ -154,7 +167,7 @@ def clean(line: str) -> Cleaned:
                 continue
             found = match.groupdict()
             host = found.get("host") or found.get("node") or found.get("ip")
-            if found.get("node") and _NO_HOST.match(found["node"]):
+            if found.get("node") and NO_HOST.match(found["node"]):
                 continue
             rank = int(found["rank"]) if rank is None and found.get("rank") else rank
             node = node or host

@@ -310,7 +310,7 @@ class Scanner:
             rank=int(rank) if rank.isdigit() else cleaned.rank,
             node=captured.get("node") or cleaned.node,
             device=captured.get("device") or cleaned.device,
-            path=captured.get("path"),
+            path=captured.get("path", "").rstrip(":;,") or None,
             time=cleaned.time,
             warned=not entry.fatal and _warns(cleaned),
         )

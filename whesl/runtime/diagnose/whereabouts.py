@@ -8,25 +8,63 @@ from typing import TypeVar
 
 import msgspec
 
+from whesl.model.evidence import CauseClass
 from whesl.runtime.diagnose.diagnosis_records import Finding, Observed
+from whesl.runtime.diagnose.labels import NO_HOST
 from whesl.runtime.diagnose.vocabulary import Role
 
 _STACKS = frozenset({"mpi.mpi-error", "mpi.mpi-init", "applications.charm"})
 _ABORTS = "mpi.mpi-abort"
-_HOST = "general.local-host"
+_BELOW = frozenset({"general.local-host", "general.rank-host"})
+_BESIDE = frozenset({"general.named-beside"})
 _JOB_HOST = "general.job-host"
-# How messages name a rank or a node among their words.
-_IN_WORDS = (
-    re.compile(r"\bon Pe (?P<rank>\d+) \((?P<node>\S+) device"),
-    re.compile(r"\bWorker IP address: (?P<node>[\w.:-]+)"),
+_STACK = 12  # lines of an error of MPI, and of a launcher's message that ends with the host
+_CLOSE = 3  # lines of one message
+_TASKS = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<ranks>[\d,-]+): ")
+
+# How messages name places among their words: of each, the first form that fits says it.
+_HOST = r"(?=[\w.-]*\d)[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*"
+_ADDRESS = r"\d{1,3}(?:\.\d{1,3}){3}"
+_NODES = (
+    re.compile(r"\bon Pe \d+ \((?P<node>\S+) device"),
+    # Names that no other thing has: of Cray's and HPE's systems.
+    re.compile(r"\b(?P<node>nid\d{5,8}|x\d+c\d+s\d+b\d+n\d+|r\d+i\d+n\d+)\b"),
+    re.compile(
+        rf"(?i)\b(?:host(?:name)?|v?nodes?|node ?name|machine|server|worker ip address|ip)\b(?: name)?"
+        rf"\W{{1,3}}(?:is )?(?P<node>{_HOST}|{_ADDRESS}|[a-z][a-z0-9-]*\[\d+)"
+    ),
+    re.compile(rf"(?i)\b(?:on|at|of|from|by|to|with) [\"'`(]?(?P<node>{_HOST})(?![\w/(])"),
+    re.compile(rf"(?i)[(\[](?P<node>{_HOST})[)\]]:? "),
+    re.compile(rf"(?i)^(?P<node>{_HOST}) [(\[]?(?:rank|pe|task|proc(?:ess)?)\b"),
+    re.compile(rf"(?i)\btcp://(?P<node>{_ADDRESS}):\d"),
+)
+_RANKS = (
+    re.compile(r"\bon Pe (?P<rank>\d+) \("),
     re.compile(r"/replica:\d+/task:(?P<rank>\d+)\b"),
     re.compile(
-        r"(?i)\b(?:rank|MPI (?:task|process)|PET|processor) *[#=:]? *(?P<rank>\d+)\b(?! (?:of|ranks)\b)"
+        r"(?i)\b(?:(?<!local )(?<!local_)rank|MPI (?:task|process)|PET?|processor|proc) *[#=:]? *"
+        r"(?P<rank>\d+)\b(?! (?:of|ranks)\b)"
     ),
-    re.compile(r"(?i)\bon (?:node|host) (?P<node>[a-z][\w.-]*\d[\w.-]*)"),
+    re.compile(r"(?i)\b(?:task|process) *#? *(?P<rank>\d+) (?:on|\(|of)\b"),
 )
-_STACK = 12  # lines of an error of MPI, and of a launcher's message that ends with the host
-_TASKS = re.compile(r"srun: error: (?P<node>\S+): tasks? (?P<ranks>[\d,-]+): ")
+_DEVICES = (
+    re.compile(r"(?i)\b(?:PCI:?|GPU) ?(?P<device>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?)\b"),
+    re.compile(
+        r"(?i)\b(?:gpu|cuda|hip|device|accelerator)(?: node)?(?: id)? ?[-:#=_]? ?"
+        r"(?P<device>\d{1,2})\b(?![.:]\d)"
+    ),
+    re.compile(r"\b(?P<device>mlx[45]_\d+|cxi\d+|hsn\d+|hfi1_\d+|irdma\d+|bnxt_re\d+)\b"),
+)
+_PATHS = (
+    re.compile(r"[\"'`](?P<path>/[^\"'`\s]+/[^\"'`\s]+)[\"'`]"),
+    re.compile(r"(?<![\w./:-])(?P<path>/(?:[\w.@+~=%-]+/)*[\w.@+~=%-]*[\w])(?!:\d)(?=[\s:;,)\]]|$)"),
+)
+_OF_FILES = frozenset(
+    {CauseClass.FULL, CauseClass.QUOTA, CauseClass.FILESYSTEM, CauseClass.INPUT, CauseClass.DEPENDENCY}
+)
+_OF_DEVICES = frozenset(
+    {CauseClass.GPU, CauseClass.MEMORY_GPU, CauseClass.FABRIC, CauseClass.BUG, CauseClass.HANG}
+)
 Value = TypeVar("Value")
 
 
@@ -36,10 +74,9 @@ def located(cause: Finding, observed: Observed) -> Finding:
     The line's own words go first. Then what tells who failed first: an account of the first failure, or the
     first line of a launcher on a rank that failed. Then what tells on which node a rank runs.
     """
+    cause = _named(cause, observed)
     rank, node = cause.rank, cause.node
-    if rank is None and node is None:
-        rank, node = _in_words(cause.text)
-    if rank is None and node is None:
+    if rank is None or node is None:
         rank, node = _of_the_stack(cause, observed)
     told = [*_failed(observed), *(f for f in observed.findings if _same_kind(f, cause))]
     if rank is None and node is None and told:
@@ -56,28 +93,47 @@ def located(cause: Finding, observed: Observed) -> Finding:
     return msgspec.structs.replace(cause, rank=rank, node=node)
 
 
-def _in_words(text: str) -> tuple[int | None, str | None]:
-    """Return what the message itself says."""
-    for form in _IN_WORDS:
-        if (match := form.search(text)) is not None:
-            told = match.groupdict()
-            return (int(told["rank"]) if told.get("rank") else None, told.get("node"))
-    return None, None
+def _named(cause: Finding, observed: Observed) -> Finding:
+    """Return the cause with the places that its own words name, or those of lines of the same message."""
+    classes = cause.entry.cause_class
+    beside = [
+        f
+        for f in observed.findings
+        if f.entry.name in _BESIDE and f.number == cause.number and abs(f.line - cause.line) <= _CLOSE
+    ]
+    rank = _in_words(_RANKS, cause.text) if cause.rank is None else None
+    device = _in_words(_DEVICES, cause.text) if classes in _OF_DEVICES else None
+    path = _in_words(_PATHS, cause.text) if classes in _OF_FILES else None
+    return msgspec.structs.replace(
+        cause,
+        rank=int(rank) if rank is not None else cause.rank,
+        node=cause.node or _in_words(_NODES, cause.text),
+        device=cause.device or device or _first(f.device for f in beside),
+        path=cause.path or path or _first(f.path for f in beside),
+    )
+
+
+def _in_words(forms: Sequence[re.Pattern[str]], text: str) -> str | None:
+    """Return the place that a message names in one of some forms."""
+    for form in forms:
+        for match in form.finditer(text):
+            (found,) = match.groupdict().values()
+            if not NO_HOST.match(found) or "node" not in form.groupindex:
+                return found.replace("[", "")
+    return None
 
 
 def _of_the_stack(cause: Finding, observed: Observed) -> tuple[int | None, str | None]:
-    """Return what an error of MPI tells of the lines of its stack, or the place with which a message ends."""
-    near = [
-        f
-        for f in observed.findings
-        if f.number == cause.number
-        and (
-            (f.entry.name in _STACKS and abs(cause.line - f.line) <= _STACK)
-            or (f.entry.name in (_HOST, cause.entry.name) and 0 < f.line - cause.line <= _STACK)
-        )
-        and (f.rank is not None or f.node is not None)
-    ]
-    return next(((f.rank, f.node) for f in near), (None, None))
+    """Return rank and node, by the lines of the error's stack or by the place with which its message ends."""
+    for f in observed.findings:
+        stack = f.entry.name in _STACKS and abs(cause.line - f.line) <= _STACK
+        below = f.entry.name in _BELOW or f.entry.name == cause.entry.name
+        if f.number != cause.number or not (stack or (below and 0 < f.line - cause.line <= _STACK)):
+            continue
+        other = cause.rank is not None and f.rank not in (None, cause.rank)
+        if not other and (f.rank is not None or f.node is not None):
+            return (f.rank if cause.rank is None else cause.rank), cause.node or f.node
+    return cause.rank, cause.node
 
 
 def _same_kind(finding: Finding, cause: Finding) -> bool:

@@ -1,0 +1,68 @@
+"""Where a cause struck: what messages of many styles name among their words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtime.diagnose.logs import why
+
+PLACES = (
+    ("ERROR: node gpu-b12-07 is not responding, giving up", {"node": "gpu-b12-07"}),
+    ("srun: error: Nodes node[12-13] are still not ready", {"node": "node12"}),
+    ("[n17:3:gpu2] FATAL: illegal memory access", {"node": "n17", "rank": 3, "device": "2"}),
+    ("FATAL (rank 41 on tux13): negative density in cell 8", {"node": "tux13", "rank": 41}),
+    (
+        "rank=41 host=tux13 gpu=2: CUDA error: an illegal memory access was encountered",
+        {"node": "tux13", "rank": 41, "device": "2"},
+    ),
+    (
+        "tux13 rank 41: write /scratch/u/out.h5: No space left on device",
+        {"node": "tux13", "rank": 41, "path": "/scratch/u/out.h5"},
+    ),
+    ("[Errno 122] Disk quota exceeded: '/home/u/.cache/x'", {"path": "/home/u/.cache/x"}),
+    (
+        "At line 33 of file io.f90 (unit = 10, file = '/scratch/x/data.in')\n"
+        "Fortran runtime error: No such file or directory",
+        {"path": "/scratch/x/data.in"},
+    ),
+    ("Process 14 on host cn-7-12 died: bus error", {"node": "cn-7-12", "rank": 14}),
+    ("Rank 7 [cn12]: FATAL: timestep too small", {"node": "cn12", "rank": 7}),
+    ("PE 7 on cn12: FATAL: timestep too small", {"node": "cn12", "rank": 7}),
+    ("FATAL from PE   133: NaN in field t", {"rank": 133}),
+    ("hipErrorNoBinaryForGpu on device 2 of x1000c3s4b0n1", {"node": "x1000c3s4b0n1"}),
+    (
+        "MPT ERROR: Rank 15(g:15) received signal SIGSEGV(11).\n\tProcess ID: 4, Host: r6i0n4, Program: /a",
+        {"node": "r6i0n4", "rank": 15},
+    ),
+    (
+        "[ 1843.308145] NVRM: The NVIDIA GPU 0000:b3:00.0\n               NVRM: (PCI ID: 10de:26b5)\n"
+        "               NVRM: fallen off the bus and is not responding to commands.",
+        {"device": "0000:b3:00.0"},
+    ),
+    (
+        "ray.exceptions.NodeDiedError: Task was killed due to the node dying. ip: 10.0.0.8",
+        {"node": "10.0.0.8"},
+    ),
+    ("ERROR: Device 5 (GPU-12ab) reported HW fault; host gpu017", {"node": "gpu017", "device": "5"}),
+    ("cudaErrorECCUncorrectable on gpu 3 of compute-0-12", {"node": "compute-0-12", "device": "3"}),
+    ("tar: /scratch/u/x.tar: Cannot write: Stale file handle", {"path": "/scratch/u/x.tar"}),
+    (
+        "   [2024-06-05T15:00:57] [2] [/d/a.c:21] ERROR: Failed to open file `/mnt/nnf/job/data.out'",
+        {"rank": 2, "path": "/mnt/nnf/job/data.out"},
+    ),
+    # What looks like a place and is none.
+    ("(Worker pid=9, ip=10.1.1.7) mlx5: host_unknown: got completion with error:", {"node": "10.1.1.7"}),
+    (
+        "n1:1:2 [0] misc/ibvwrap.cc:182 NCCL WARN Call to ibv_reg_mr failed with error Invalid argument",
+        {"node": "n1"},
+    ),
+    ("OSError: [Errno 28] No space left on device", {"device": None, "node": None, "path": None}),
+    ("RuntimeError: failed at step3 of epoch12, on cuda:1", {"node": None}),
+)
+
+
+@pytest.mark.parametrize(("message", "expected"), PLACES, ids=[message[:40] for message, _ in PLACES])
+def test_places(message: str, expected: dict[str, object]) -> None:
+    cause = why(f"step 1\nstep 2\n{message}\n").cause
+    assert cause is not None
+    assert {name: getattr(cause.finding, name) for name in expected} == expected
