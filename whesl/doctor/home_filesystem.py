@@ -15,6 +15,7 @@ from pathlib import Path
 
 from whesl.doctor.host_and_home import HOME, home_path
 from whesl.doctor.probe_runner import Finding, State, ask
+from whesl.managers.resource import manager_table
 from whesl.runtime.locking import lock_scope, takeover_lock
 
 # Seconds for a job of one node to begin, and to do what it is asked; and until its file has to be seen here.
@@ -82,10 +83,8 @@ def pointer() -> list[Finding]:
 
 
 def _launcher() -> tuple[str, ...] | None:
-    if shutil.which("srun"):
-        overlap = ("--overlap",) if os.environ.get("SLURM_JOB_ID") else ()
-        return ("srun", "-N1", "-n1", *overlap)
-    return ("flux", "run", "-N1", "-n1") if shutil.which("flux") else None
+    known = [one.once for one in reversed(manager_table.BUILT_IN.values()) if one.once]
+    return next((words for words in known if shutil.which(words[0])), None)
 
 
 def _between(told: dict[str, str], seen: float | None) -> list[Finding]:

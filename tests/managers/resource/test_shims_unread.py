@@ -11,7 +11,6 @@ import pytest
 
 from tests.alike import alike
 from whesl.managers.resource import launcher_shims
-from whesl.runtime.isolator.launch.attempt_runner import with_shims
 from whesl.testing.nfsbed import NfsBed
 
 
@@ -76,7 +75,7 @@ def test_a_search_that_fails_on_the_shims_directory_finds_no_real_launcher(
     (real / name).write_text('#!/bin/sh\necho "$@"\n')
     (real / name).chmod(0o700)
     launcher_shims.install(place, path=str(real))
-    environment = given | with_shims(f"{real}:/usr/bin:/bin", str(place), flux=name == "flux")
+    environment = given | launcher_shims.in_front(str(place), {**given, "PATH": f"{real}:/usr/bin:/bin"})
 
     def run() -> str:
         words = [shell, "-c", f"{command} true; exit 0"]

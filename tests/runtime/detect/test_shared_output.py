@@ -16,6 +16,7 @@ from tests.waiting import until
 from whesl.runtime.detect import output_passthrough
 from whesl.runtime.detect.shared_output import Appended, take
 from whesl.runtime.detect.tail import Tailer
+from whesl.runtime.isolator.launch.setup_json import element_numbers
 
 NOBODY: dict[str, str] = {}
 
@@ -105,6 +106,8 @@ def test_a_file_is_taken_once_until_its_task_has_ended(common: Path) -> None:
         ("77.out", {"SLURM_ARRAY_TASK_ID": "3", "SLURM_JOB_ID": "77"}, True),
         ("all.log", {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "1"}, True),
         ("all.log", {"SLURM_JOB_ID": "77"}, True),
+        ("all.log", {"PBS_JOBID": "77[3].host", "PBS_ARRAY_INDEX": "3"}, False),
+        ("run.o77.3", {"PBS_JOBID": "77[3].host", "PBS_ARRAY_INDEX": "3"}, True),
     ],
 )
 def test_an_arrays_tasks_take_no_file_that_is_named_for_none_of_them(
@@ -113,7 +116,7 @@ def test_an_arrays_tasks_take_no_file_that_is_named_for_none_of_them(
     (tmp_path / name).touch()
     # The test's directory has numbers in its name.
     monkeypatch.chdir(tmp_path)
-    assert take(name, variables) is own
+    assert take(name, variables, element_numbers(variables)) is own
 
 
 @pytest.mark.parametrize("seed", range(4))

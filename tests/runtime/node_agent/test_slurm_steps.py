@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whesl.runtime.node_agent.fencing import slurm_step_processes
-from whesl.runtime.node_agent.fencing.attempt_processes import Process
-from whesl.runtime.node_agent.fencing.slurm_step_processes import (
+from whesl.managers.resource import manager_table
+from whesl.managers.resource.slurm import step_processes
+from whesl.managers.resource.slurm.step_processes import (
     belonging,
     below,
     children_of,
@@ -16,6 +16,7 @@ from whesl.runtime.node_agent.fencing.slurm_step_processes import (
     of_cgroup,
     own,
 )
+from whesl.runtime.node_agent.fencing.attempt_processes import Process
 
 
 def process(pid: int, parent: int) -> Process:
@@ -60,10 +61,10 @@ def test_the_step_that_the_caller_runs_in() -> None:
 
 def test_daemons_of_other_jobs_and_of_no_launcher() -> None:
     daemons = {1: "7.0", 2: "7.batch", 3: "71.0", 4: "8.extern", 5: "", 6: "7.4"}
-    assert slurm_step_processes.of_other_jobs(daemons, "7") == [3, 4]
-    assert slurm_step_processes.of_launchers(daemons, "7.4") == {1: "7.0", 3: "71.0"}
-    assert slurm_step_processes.own_job({"SLURM_JOB_ID": "7"}) == "7"
-    assert slurm_step_processes.own_job({"SLURM_JOB_ID": "8", "SLURM_HET_SIZE": "2"}) == ""
+    assert step_processes.of_other_jobs(daemons, "7") == [3, 4]
+    assert step_processes.of_launchers(daemons, "7.4") == {1: "7.0", 3: "71.0"}
+    assert manager_table.jobs_of({"SLURM_JOB_ID": "7"}) == {"SLURM_JOB_ID": "7"}
+    assert manager_table.jobs_of({"SLURM_JOB_ID": "8", "SLURM_HET_SIZE": "2"}) == {}
 
 
 def test_a_step_is_one_attempt_s_as_a_whole() -> None:
@@ -88,7 +89,4 @@ def test_descent_ends_whatever_parents_are_told(parents: dict[int, int], roots: 
 @given(st.binary(max_size=80))
 def test_no_content_is_too_odd(content: bytes) -> None:
     for text in (content, b"slurmstepd: [" + content, b"/job_1/step_" + content):
-        assert (
-            slurm_step_processes.named(text).count(".") <= 1
-            and slurm_step_processes.of_cgroup(text).count(".") <= 1
-        )
+        assert step_processes.named(text).count(".") <= 1 and step_processes.of_cgroup(text).count(".") <= 1

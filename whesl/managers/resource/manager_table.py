@@ -11,6 +11,24 @@ if TYPE_CHECKING:
 
 HOST = "host"  # the name of no manager: this machine alone
 CLUSTER_NAME = "SLURM_CLUSTER_NAME"
+# What runs a task's steps in a job that may hold an instance of another manager.
+INNER = ("auto", "flux", "slurm")
+INSTANCE = "flux"
+# What variables of a job tell: its id, the node's name, the number of its script's process, its end in
+# seconds since the epoch, the index of an element of a job array, how many elements that has, and how many
+# components the job has (nodes of one cannot take the place of nodes of another).
+ID, NODE, SCRIPT, END = "id", "node", "script", "end"
+ELEMENT, ELEMENTS, COMPONENTS = "element", "elements", "components"
+_SLURM = {
+    ID: "SLURM_JOB_ID",
+    NODE: "SLURMD_NODENAME",
+    SCRIPT: "SLURM_TASK_PID",
+    END: "SLURM_JOB_END_TIME",
+    ELEMENT: "SLURM_ARRAY_TASK_ID",
+    ELEMENTS: "SLURM_ARRAY_TASK_COUNT",
+    COMPONENTS: "SLURM_HET_SIZE",
+}
+_SRUN = ("srun", "-N1", "-n1", "--overlap")
 
 
 class Manager:
@@ -23,9 +41,10 @@ class Manager:
         cluster: variables that say which cluster is meant.
         job_cluster: variables that say it in a job alone.
         files: those of them that name a file, and what precedes its path.
-        components: the variable of a job of several components, whose nodes do not stand for each other.
+        tells: the variables of a job by what they tell (``ID``, ``NODE``, ...).
         command: what submits jobs; it is wrapped for workflow managers
             (``whesl.managers.workflow.submission``).
+        once: the words before a command that run it once, on some compute node; () where there are none.
         early: attempt 1 may be started before the isolator has loaded: nothing has to be there first.
         holds_flux: a job of it may hold a Flux instance that runs its tasks' steps.
         poll: seconds between two looks at jobs.
@@ -43,8 +62,9 @@ class Manager:
         cluster: tuple[str, ...],
         job_cluster: tuple[str, ...] = (),
         files: Mapping[str, str] = {},
-        components: str = "",
+        tells: Mapping[str, str] = {},
         command: str = "sbatch",
+        once: tuple[str, ...] = (),
         early: bool = False,
         holds_flux: bool = False,
         poll: float = 5.0,
@@ -58,8 +78,9 @@ class Manager:
         self.cluster = cluster
         self.job_cluster = job_cluster
         self.files = files
-        self.components = components
+        self.tells = tells
         self.command = command
+        self.once = once
         self.early = early
         self.holds_flux = holds_flux
         self.poll = poll
@@ -76,6 +97,8 @@ BUILT_IN = {
         "whesl.managers.resource.embedded.adapter:LocalAllocation",
         inside=("SLURM_JOB_ID", "WHESL_LOCAL"),
         cluster=("WHESL_LOCAL",),
+        tells=_SLURM,
+        once=_SRUN,
         early=True,
         node_lost="NODE_FAIL",
         poll=1.0,  # it answers in milliseconds, and is shared with nobody
@@ -88,6 +111,7 @@ BUILT_IN = {
         cluster=("FLUX_URI",),
         files={"FLUX_URI": "local://"},
         command="flux",
+        once=("flux", "run", "-N1", "-n1"),
         user_instances=True,
     ),
     "pbs": Manager(
@@ -96,6 +120,7 @@ BUILT_IN = {
         inside=("PBS_JOBID", "PBS_NODEFILE"),
         cluster=("PBS_CONF_FILE",),
         files={"PBS_CONF_FILE": ""},
+        tells={ID: "PBS_JOBID", ELEMENT: "PBS_ARRAY_INDEX"},
         command="qsub",
     ),
     "slurm": Manager(
@@ -105,7 +130,8 @@ BUILT_IN = {
         cluster=("SLURM_CONF",),
         job_cluster=(CLUSTER_NAME,),
         files={"SLURM_CONF": ""},
-        components="SLURM_HET_SIZE",
+        tells=_SLURM,
+        once=_SRUN,
         node_lost="NODE_FAIL",
         early=True,
         holds_flux=True,
@@ -129,9 +155,33 @@ def may_hold_flux(name: str, inner: str) -> bool:
 
     Args:
         name: the resource manager's.
-        inner: what the user chose, as ``whesl.managers.resource.flux.nested_allocation.MODES`` has it.
+        inner: what the user chose of ``INNER``.
     """
     return manager(name).holds_flux and inner != name
+
+
+def told(environ: Mapping[str, str], what: str) -> str:
+    """Return what the environment of a job's process tells, of the innermost manager; "" where none does.
+
+    Args:
+        environ: the process's.
+        what: ``ID``, ``NODE``, ``SCRIPT``, ``END``, ``ELEMENT``, ``ELEMENTS`` or ``COMPONENTS``.
+    """
+    names = [one.tells.get(what, "") for one in BUILT_IN.values()]
+    return next((environ[name] for name in names if environ.get(name)), "")
+
+
+def jobs_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the jobs that a process belongs to: the id by the variable that tells it.
+
+    A job of several components, each with an id of its own, is left out.
+
+    Args:
+        environ: the process's.
+    """
+    known = [one.tells for one in BUILT_IN.values()]
+    names = [tells[ID] for tells in known if ID in tells and not environ.get(tells.get(COMPONENTS, ""))]
+    return {name: environ[name] for name in names if environ.get(name)}
 
 
 def behind(command: str, environ: Mapping[str, str]) -> str:

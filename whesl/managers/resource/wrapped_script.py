@@ -11,7 +11,7 @@ import os
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 DIRECTORY = "@whesl"
 # The option of ``whesl exec`` by which such a program tells where the script stands among its words.
@@ -23,6 +23,11 @@ KEEPS = "WHESL_KEEPS_NODES"
 # What may stand among the words of such a line as a variable; the script is to see the numbers that it asked
 # for.
 _VARIABLES = ("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_GPUS", KEEPS)
+
+
+def kept(environ: Mapping[str, str]) -> bool:
+    """Whether a job outlives lost nodes for its rules' sake alone: its user has not said so himself."""
+    return bool(environ.get(KEEPS)) and environ.get("SBATCH_NO_KILL", "") != "set"
 
 
 def program(text: str) -> str:

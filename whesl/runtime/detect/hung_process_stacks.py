@@ -21,6 +21,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from whesl.model.launchers import NO_RANKS
+
 TOTAL_LIMIT = 15.0  # seconds, for all processes together
 DEBUGGER_LIMIT = 5.0  # seconds, for one debugger on one process
 SIZE_LIMIT = 256 * 1024  # characters of the whole text
@@ -28,7 +30,7 @@ PROCESS_LIMIT = 64
 _PART_LIMIT = 32 * 1024  # characters from one file or debugger
 STACKS_SIGNAL = "WHESL_STACKS_SIGNAL"
 _SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh", "busybox", "env", "sleep", "tee", "time", "timeout"})
-_WAITING = _SHELLS | {"srun", "flux", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prted"}
+_WAITING = _SHELLS | NO_RANKS
 _FRAME = {
     "py-spy": "Thread ",
     "gdb": "#0 ",

@@ -26,7 +26,7 @@ from whesl.model import home
 
 TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _RECORD = struct.Struct("<QQ")  # where a piece begins, and where it ends
 _BEHIND = 1 << 62  # where the locked bytes are
@@ -37,7 +37,7 @@ _SETTLED = 0.2  # seconds after which everybody knows of a table
 _NO_LOCKS = frozenset({errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
-def take(path: str, environment: Mapping[str, str]) -> bool:
+def take(path: str, environment: Mapping[str, str], numbers: Sequence[str] = ()) -> bool:
     """Return whether a task is the one that writes to a file itself; it is, until its processes have ended.
 
     The lock's descriptor stays open, also in programs that take this process's place.
@@ -45,10 +45,12 @@ def take(path: str, environment: Mapping[str, str]) -> bool:
     Args:
         path: a regular file.
         environment: of the task's caller.
+        numbers: of an element of a job array, those that no other element has; a file whose name has none of
+            them is that of all elements, and is no element's own.
 
     Where the file system has no locks, each task is that one.
     """
-    if _of_an_array(path, environment):
+    if numbers and _of_an_array(path, numbers):
         return False  # its tasks may run on hosts that do not see each other's table
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
@@ -71,14 +73,10 @@ def forget(path: str) -> None:
         os.unlink(_table(os.stat(path), _group(os.environ)))  # noqa: PTH108, PTH116
 
 
-def _of_an_array(path: str, environment: Mapping[str, str]) -> bool:
-    """Whether a file seems to be that of all tasks of an array: nothing in its name is this task's alone."""
-    task = environment.get("SLURM_ARRAY_TASK_ID", "")
-    if not task.isdecimal() or environment.get("SLURM_ARRAY_TASK_COUNT") == "1":
-        return False
-    numbers = "".join(letter if letter.isdecimal() else " " for letter in path).split()
-    own = {task, environment.get("SLURM_JOB_ID", task)}
-    return own.isdisjoint(number.lstrip("0") or "0" for number in numbers)
+def _of_an_array(path: str, numbers: Sequence[str]) -> bool:
+    """Whether a file seems to be that of a whole array: no number in its name is this element's alone."""
+    named = "".join(letter if letter.isdecimal() else " " for letter in path).split()
+    return set(numbers).isdisjoint(number.lstrip("0") or "0" for number in named)
 
 
 class Appended:

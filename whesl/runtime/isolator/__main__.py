@@ -49,7 +49,7 @@ def _allocation(job: Job, directory: TaskDir) -> Allocation:
         return outer
     from whesl.managers.resource.flux.nested_allocation import around
 
-    return around(outer, job.inner, directory.path / "flux", job.setup.claim, os.environ)
+    return around(outer, job.inner, directory.path / manager_table.INSTANCE, job.setup.claim, os.environ)
 
 
 def main(arguments: list[str]) -> int:

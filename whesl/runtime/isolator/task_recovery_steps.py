@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from whesl.files import file_retry
+from whesl.managers.resource import manager_table
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
 from whesl.model.outcomes import StepOutcome
@@ -122,7 +123,7 @@ class Steps:
         if not path or len(nodes) < 2:  # a choice needs two
             return {}
         now = time.time()
-        ends = self._environment.get("SLURM_JOB_END_TIME", "")
+        ends = manager_table.told(self._environment, manager_table.END)
         left = max(float(ends) - now, 0.0) if ends.isascii() and ends.isdigit() else _DAY
         try:
             from whesl.placement.site import (

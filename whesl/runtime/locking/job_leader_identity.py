@@ -10,29 +10,34 @@ import os
 
 from whesl.runtime.locking import procfs
 
+TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _FARTHEST = 64  # ancestors
 
 
-def leader(job_id: str) -> str:
-    """Return the farthest ancestor that belongs to a job of Slurm: its script, or the task of a step.
+def leader(jobs: Mapping[str, str]) -> str:
+    """Return the farthest ancestor that belongs to this process's job: its script, or the task of a step.
 
     Args:
-        job_id: the job.
+        jobs: the job's id by the variable that tells it, also of several managers; none for no job.
 
     Returns this machine, its boot, the process's number and start; "" when it cannot be seen.
     """
     try:
-        return _leader(job_id)
+        return _leader(jobs)
     except OSError:
         return ""
 
 
-def _leader(job_id: str) -> str:
-    wanted = f"\0SLURM_JOB_ID={job_id}\0".encode()
+def _leader(jobs: Mapping[str, str]) -> str:
+    wanted = [f"\0{name}={job}\0".encode() for name, job in jobs.items()]
     found, pid = 0, os.getppid()
     for _ in range(_FARTHEST):
-        if pid <= 1 or wanted not in b"\0" + (procfs.content(f"/proc/{pid}/environ") or b""):
+        environment = b"\0" + (procfs.content(f"/proc/{pid}/environ") or b"")
+        if pid <= 1 or not any(word in environment for word in wanted):
             break
         found, pid = pid, _parent(pid)
     return _name(found)
@@ -53,15 +58,15 @@ def gone(known: str) -> bool:
         return False
 
 
-def script(known: str) -> int:
+def script(known: str, told: str) -> int:
     """Return the process of the job's script, or of a step's task, that this process is or belongs to.
 
     Args:
         known: what ``leader`` returned.
+        told: the number of a process that the resource manager tells its job, "" for none.
 
-    Returns its number; 0 where Slurm names neither this process nor the leader.
+    Returns its number; 0 where that is neither this process nor the leader.
     """
-    told = os.environ.get("SLURM_TASK_PID", "")
     _, _, process = known.rpartition("/")
     return int(told) if told in (str(os.getpid()), *process.split(".")[1:2]) else 0
 

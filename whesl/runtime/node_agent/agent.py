@@ -29,8 +29,10 @@ import msgspec
 import zmq
 
 from whesl.files import file_retry
+from whesl.managers.resource import manager_table
 from whesl.model import attempt_rlimit_mark
 from whesl.model.event_loop_stall import Stoppage
+from whesl.model.launchers import NO_RANKS
 from whesl.runtime.detect.hung_process_stacks import collect
 from whesl.runtime.node_agent.fencing import attempt_processes, attempt_signals
 from whesl.runtime.node_agent.lease import KernelWitness, Lease, lead
@@ -96,7 +98,7 @@ def find_endpoint(file: LinkFile) -> Endpoint:
 
 def node_name() -> str:
     """Return this node's name as the resource manager calls it."""
-    told = os.environ.get("WHESL_NODE") or os.environ.get("SLURMD_NODENAME")
+    told = os.environ.get("WHESL_NODE") or manager_table.told(os.environ, manager_table.NODE)
     return told or socket.gethostname().split(".")[0]
 
 
@@ -339,7 +341,7 @@ class Agent:
         return Stacks(token=token, text=collect(pids, timeout=STACKS_TIMEOUT), stuck=stuck)
 
     def _program(self, token: str) -> FromAgent | None:
-        found = any(process.name not in attempt_processes.NO_RANKS for process in self._processes(token))
+        found = any(process.name not in NO_RANKS for process in self._processes(token))
         return ProgramFound(token=token) if found else None
 
     def _spared(self) -> tuple[int, ...]:

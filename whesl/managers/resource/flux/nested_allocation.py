@@ -41,7 +41,6 @@ from whesl.model.errors import UsageError, WheslError
 from whesl.model.states import NodeState
 
 LOG = logging.getLogger(__name__)
-MODES = ("auto", "flux", "slurm")
 # The type of the exception that is raised when the instance itself has ended.
 ENDED = "instance"
 # Seconds for cancelling the jobs of an attempt.
@@ -280,7 +279,8 @@ def around(
 
     Args:
         outer: what the resource manager gave.
-        mode: one of ``MODES``; ``auto``: where ``flux`` is found and a node can be lost without the job.
+        mode: one of ``whesl.managers.resource.manager_table.INNER``; ``auto``: where ``flux`` is found and a
+            node can be lost without the job.
         directory: for the instance's files.
         claim: which start of the job's script this is.
         environ: the job's environment.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # the launcher imports this module at every start: typing and pathlib cost milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 COMMANDS = ("srun", "flux", "mpirun", "mpiexec", "pbsdsh", "pbs_tmrsh")
@@ -16,6 +17,25 @@ COMMANDS = ("srun", "flux", "mpirun", "mpiexec", "pbsdsh", "pbs_tmrsh")
 _WHERE_THERE = ("flux", "pbsdsh", "pbs_tmrsh")
 # A directory with this file is skipped in the search for the real command: nested tasks have several.
 MARKER = ".whesl-shims"
+_GUARD = f"{__file__.rpartition('/')[0]}/guard"
+
+
+def in_front(shims: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return PATH with the directory of our launchers in front, and what they start with.
+
+    A shell that cannot look a shim up goes on to the next directory on PATH: the real launcher's, which runs
+    on all nodes of the job. So a directory with the same shims on another file system comes in between. That
+    has one for ``flux`` inside an instance of Flux only: a script may look whether there is one.
+
+    Args:
+        shims: the directory.
+        environ: the caller's environment, with or without PATH.
+    """
+    import sys
+
+    rest = environ.get("PATH", "/usr/local/bin:/usr/bin:/bin")
+    guard = f"{_GUARD}:{_GUARD}_flux" if environ.get("FLUX_URI") else _GUARD
+    return {"PATH": f"{shims}:{guard}:{rest}", "WHESL_PYTHON": sys.executable}
 
 
 def install(directory: Path, python: str = "", path: str | None = None) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from whesl.files.other_bytes import meant, original
+from whesl.managers.resource import launcher_shims
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.pathmap import PathMap
@@ -119,8 +120,7 @@ def compose(
         workdir=meant(workdir),
     )
     if places.shims:
-        flux = "FLUX_URI" in environment
-        environment |= attempt_runner.with_shims(environment.get("PATH"), places.shims, flux=flux)
+        environment |= launcher_shims.in_front(places.shims, environment)
     command = attempt_runner.with_checkpoints(command, paths.path(job.checkpoints) if job.checkpoints else "")
     command = tuple(map(original, command))
     return Launch(command=command, environment=environment, workdir=workdir, script=mapped)

@@ -76,30 +76,11 @@ def told(
     }
 
 
-_GUARD = f"{__file__.rpartition('/runtime/')[0]}/managers/resource/launcher_shims/guard"
-
-
 def with_checkpoints(command: Sequence[str], directory: str) -> tuple[str, ...]:
     """Return a command under the coordinator of its checkpoints, as it is without a directory for them."""
     if not directory:
         return tuple(command)
     return (sys.executable, "-m", "whesl", "ckpt", "run", "--dir", directory, "--", *command)
-
-
-def with_shims(path: str | None, shims: str, *, flux: bool = False) -> dict[str, str]:
-    """Return PATH with the directory of our launchers in front, and what they start with.
-
-    A shell that cannot look a shim up goes on to the next directory on PATH: the real launcher's, which runs
-    on all nodes of the job. So a directory with the same shims on another file system comes in between.
-
-    Args:
-        path: the caller's, None for none.
-        shims: the directory.
-        flux: whether it has one for ``flux``, too; a script may look whether there is one.
-    """
-    rest = "/usr/local/bin:/usr/bin:/bin" if path is None else path
-    guard = f"{_GUARD}:{_GUARD}_flux" if flux else _GUARD
-    return {"PATH": f"{shims}:{guard}:{rest}", "WHESL_PYTHON": sys.executable}
 
 
 def start(

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from whesl.files import file_retry, standard_streams
 from whesl.files.other_bytes import original
 from whesl.language import rules_cache, shipped_policy
-from whesl.managers.resource import allocation_from_environment, manager_table
+from whesl.managers.resource import allocation_from_environment, launcher_shims, manager_table
 from whesl.model import home as places
 from whesl.model.errors import WheslError
 from whesl.runtime.isolator.core import attempt_token_prefix, node_division
@@ -66,7 +66,7 @@ def _described(request: setup_json.Request) -> SimpleNamespace | None:
     """Return all about a task but its streams, with its lock held; None when it is not the usual case."""
     standard_streams.open_standard_streams()
     here = _home()
-    if here is None or len(request.rules) > 1 or request.inner == "flux":
+    if here is None or len(request.rules) > 1 or request.inner == manager_table.INSTANCE:
         return None
     # What cannot be written down as UTF-8 is refused elsewhere.
     said = (*request.command, *(str(value) for value in vars(request).values()), os.getcwd())  # noqa: PTH109
@@ -205,7 +205,10 @@ def _wants_instance(task: SimpleNamespace) -> bool:
         return False
     from shutil import which
 
-    return which("flux", path=os.environ.get("PATH", os.defpath)) is not None
+    return (
+        which(manager_table.BUILT_IN[manager_table.INSTANCE].command, path=os.environ.get("PATH", os.defpath))
+        is not None
+    )
 
 
 def _read_files(job: dict[str, Any]) -> list[str]:
@@ -248,7 +251,7 @@ def _begin(task: SimpleNamespace, job: dict[str, Any], outputs: list[str]) -> in
         workdir=job["workdir"],
     )
     if task.given.rjms != manager_table.HOST:
-        environment |= attempt_runner.with_shims(environment.get("PATH"), f"{path}/bin")
+        environment |= launcher_shims.in_front(f"{path}/bin", environment)
     file_retry.replace(f"{place}/claim", setup["claim"].encode())
     file_retry.replace(f"{place}/status", program_runner.STATUS_PENDING)
     return attempt_runner.start(

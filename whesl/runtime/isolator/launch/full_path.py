@@ -65,7 +65,7 @@ def prepare(request: Request) -> dict[str, Any] | int:
     os.environ.update(withheld(os.environ))
     allocation = current_allocation(os.environ)
     info = allocation.describe()
-    if request.inner == "flux":
+    if request.inner == manager_table.INSTANCE:
         from whesl.managers.resource.flux import nested_allocation
 
         nested_allocation.wanted(request.inner, info, os.environ)

@@ -5,6 +5,8 @@ Standard library only, and neither typing nor dataclasses: it is read before the
 
 from __future__ import annotations
 
+from whesl.managers.resource import manager_table
+
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from typing import Any, Literal
@@ -81,7 +83,7 @@ OPTIONS = (
         "choice",
         "auto",
         "What runs the task's steps in a job of Slurm: a Flux instance inside it, or Slurm.",
-        choices=("auto", "flux", "slurm"),
+        choices=manager_table.INNER,
         shown=True,
     ),
     Option(

@@ -18,7 +18,7 @@ from whesl.files.other_bytes import carried, reachable
 from whesl.language import shipped_policy
 from whesl.managers.resource import cluster_environment, manager_table
 from whesl.managers.resource.granted_spares_and_requeue import requeue_said, spares_granted
-from whesl.managers.resource.wrapped_script import KEEPS
+from whesl.managers.resource.wrapped_script import kept
 from whesl.model.errors import RefusedError, UsageError
 from whesl.runtime.detect import shared_output
 from whesl.runtime.isolator.launch import attempt_runner, options
@@ -26,6 +26,7 @@ from whesl.runtime.locking import job_leader_identity, procfs
 
 TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
 
@@ -102,7 +103,7 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
     granted = spares_granted(os.environ, request.workflow, request.step)
     # The resource manager may have given none.
     spares = request.spares if granted is None else granted
-    components = manager_table.manager(given.rjms).components
+    components = manager_table.manager(given.rjms).tells.get(manager_table.COMPONENTS, "")
     heterogeneous = bool(components and os.environ.get(components))
     if heterogeneous and not request.workflow and (spares or request.nodes or not request.own_node):
         raise UsageError(
@@ -134,14 +135,14 @@ def setup(request: Request, spec: dict[str, Any] | None, given: Given, here: str
         "claim": _claim(request, given),
         "rjms": given.rjms,
         "job_id": given.job_id,
-        "leader": job_leader_identity.leader(given.job_id.partition("_")[0]) if given.job_id else "",
+        "leader": job_leader_identity.leader(manager_table.jobs_of(os.environ)) if given.job_id else "",
         "nodes": given.nodes,
         "active": _active(request, given, spares),
         "own_node": given.batch_host,
         "use_own_node": request.own_node,
         "restarts": given.restart_count,
         "requeue": requeue_said(os.environ, request.workflow, request.step),
-        "kept": bool(os.environ.get(KEEPS)) and os.environ.get("SBATCH_NO_KILL", "") != "set",
+        "kept": kept(os.environ),
         "heterogeneous": heterogeneous,
         "cluster": cluster_environment.described(given.rjms, os.environ),
         "salt": os.urandom(16).hex(),
@@ -300,11 +301,19 @@ def streams() -> dict[str, Any]:
             standard_streams.append_only(descriptor)
         if joined and "stdout" in found:
             found[name] = found["stdout"]
-        elif path and not shared_output.take(path, os.environ):
+        elif path and not shared_output.take(path, os.environ, element_numbers(os.environ)):
             found[name] = {"path": "", "common": path}
         else:
             found[name] = {"path": path}
     return found
+
+
+def element_numbers(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the numbers that only this element of a job array has, () where there are no other elements."""
+    element = manager_table.told(environ, manager_table.ELEMENT)
+    if not element.isdecimal() or manager_table.told(environ, manager_table.ELEMENTS) == "1":
+        return ()
+    return element, manager_table.told(environ, manager_table.ID)
 
 
 def passed_on(request: Request, streams: dict[str, Any], setup: dict[str, Any]) -> dict[str, Any]:
@@ -319,8 +328,12 @@ def passed_on(request: Request, streams: dict[str, Any], setup: dict[str, Any]) 
         "summary": (f"{file}{SUMMARY}" if file else "stderr") if wanted and not request.quiet else "",
         "quiet": request.quiet,
         "in_job": bool(setup["job_id"]),
-        "batch": job_leader_identity.script(setup["leader"]),
+        "batch": _script(setup["leader"]),
     }
+
+
+def _script(leader: str) -> int:
+    return job_leader_identity.script(leader, manager_table.told(os.environ, manager_table.SCRIPT))
 
 
 def job(
@@ -349,7 +362,7 @@ def job(
         "command": command,
         "script": place,
         "checksum": checksum(content),
-        "batch": os.getpid() if request.script_word else job_leader_identity.script(setup["leader"]),
+        "batch": os.getpid() if request.script_word else _script(setup["leader"]),
         "workdir": reachable(os.getcwd()),  # noqa: PTH109
         "stdin": stdin,
         "stdin_offset": offset,

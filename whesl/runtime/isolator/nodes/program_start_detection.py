@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from whesl.files.regular_file import beginning
+from whesl.model.launchers import NO_RANKS
 from whesl.runtime.isolator.core.events_and_commands import Event, ProgramSeen
 from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.task.taskdir import Job
@@ -60,7 +61,7 @@ def runs_here(token: str, runner: int | None, *, launched: bool) -> bool:
     # The runner's, and that of the command that it has started.
     own = {runner, *(process.pid for process in found if process.parent == runner)}
     for process in found:
-        if process.pid == runner or process.name in attempt_processes.NO_RANKS:
+        if process.pid == runner or process.name in NO_RANKS:
             continue
         if not launched or process.session not in own:
             return True

@@ -50,7 +50,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     is that of its content where ``--script`` named it. ``batch``: the
     process of the job's own script, whose death is the job's end; 0 for none. ``joined``: both streams go to
     one file. ``stdin`` is a file to be read anew by each attempt from ``stdin_offset``. ``inner``: whether
-    tasks run by a Flux instance in the job (``whesl.managers.resource.flux.nested_allocation.MODES``).
+    tasks run by a Flux instance in the job (``whesl.managers.resource.manager_table.INNER``).
     ``first``: the first attempt is started before the isolator. ``checkpoints``: where the program's are
     kept, empty when they are not coordinated. Times in seconds.
     """

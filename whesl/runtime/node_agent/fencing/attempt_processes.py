@@ -15,9 +15,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
+from whesl.managers.resource import manager_table
+from whesl.managers.resource.slurm import step_processes
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.locking import procfs
-from whesl.runtime.node_agent.fencing import slurm_step_processes
 from whesl.runtime.node_agent.fencing.shm_cleanup import Segments
 
 TOKEN_VARIABLE = "WHESL_ATTEMPT_TOKEN"  # noqa: S105  # a name, not a secret
@@ -39,18 +40,9 @@ WAITING_LOOKS = 3
 _STUCK = {"T": "stopped", "D": "waiting inside the kernel"}
 # Of the resource manager, above a step's tasks: stopped, it passes on neither their output nor their end.
 _ABOVE_TASKS = frozenset({"slurmstepd", "flux-shell"})
-_JOB = b"\0SLURM_JOB_ID="
-_NODE_NAME = b"\0SLURMD_NODENAME="
-# Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
-_FLUX_TASK = b"\0FLUX_JOB_ID="
 # Slurm's launcher ends by itself when its ranks have been killed. Killed first, it leaves slurmstepd calling
 # it for seconds, and for so long Slurm counts the nodes as busy for the next step.
 _ENDS_BY_ITSELF = frozenset({"srun"})
-LAUNCHERS = frozenset(
-    {"srun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "prte", "flux", "flux-job"}
-)
-# Daemons of resource managers are not the program either; names as the kernel shortens them (15 characters).
-NO_RANKS = LAUNCHERS | {"prun", "orted", "prted", "hydra_pmi_proxy", "hydra_bstrap_pr"}
 
 
 class Process(msgspec.Struct, frozen=True):
@@ -213,20 +205,21 @@ def look(
     wanted = f"\0{TOKEN_VARIABLE}={token}{end}".encode()
     spared = {os.getpid(), *spare}
     processes = {process.pid: process for process in everything() if process.pid not in spared}
-    children = slurm_step_processes.children_of(processes.values())
-    job, keepers = slurm_step_processes.own_job(os.environ), _step_daemons(processes.values())
+    children = step_processes.children_of(processes.values())
+    jobs, keepers = manager_table.jobs_of(os.environ), _step_daemons(processes.values())
+    job = jobs.get(step_processes.JOB, "")
     if job:
-        for pid in slurm_step_processes.below(slurm_step_processes.of_other_jobs(keepers, job), children):
+        for pid in step_processes.below(step_processes.of_other_jobs(keepers, job), children):
             processes.pop(pid, None)
     chosen = {
         pid
         for pid, process in processes.items()
-        if process.session == session or _belongs(process, processes, token, wanted, node, job)
+        if process.session == session or _belongs(process, processes, token, wanted, node, jobs)
     }
-    daemons = slurm_step_processes.of_launchers(keepers, slurm_step_processes.own(os.environ))
+    daemons = step_processes.of_launchers(keepers, step_processes.own(os.environ))
     if not chosen and not daemons:
         return Look([])
-    chosen |= slurm_step_processes.below(chosen, children) & processes.keys()
+    chosen |= step_processes.below(chosen, children) & processes.keys()
     led = {pid for pid in chosen if processes[pid].session == pid}
     chosen |= {pid for pid, process in processes.items() if process.session in led}
     if daemons:
@@ -235,11 +228,11 @@ def look(
             # A process that has left its parent is init's child, and still its step's by its cgroup.
             if process.parent == 1 and (step := _step_of(process.pid)) in keeper:
                 children.setdefault(keeper[step], []).append(process.pid)
-        chosen |= slurm_step_processes.belonging(daemons, chosen, children, steps) & processes.keys()
+        chosen |= step_processes.belonging(daemons, chosen, children, steps) & processes.keys()
     found = [processes[pid] for pid in sorted(chosen)]
     strange = []
     for keeper_pid, step in daemons.items() if job else ():
-        rest = (slurm_step_processes.below([keeper_pid], children) & processes.keys()) - chosen
+        rest = (step_processes.below([keeper_pid], children) & processes.keys()) - chosen
         if rest and not _accounted(processes[pid] for pid in rest):
             strange.append(step)
     return Look(found, tuple(strange))
@@ -248,14 +241,14 @@ def look(
 def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
     """Return what each of Slurm's step daemons keeps, by its number."""
     return {
-        process.pid: slurm_step_processes.named(command_line(process.pid))
+        process.pid: step_processes.named(command_line(process.pid))
         for process in processes
-        if process.name == slurm_step_processes.DAEMON
+        if process.name == step_processes.DAEMON
     }
 
 
 def _step_of(pid: int) -> str:
-    return slurm_step_processes.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
+    return step_processes.of_cgroup(procfs.content(f"/proc/{pid}/cgroup") or b"")
 
 
 def _accounted(processes: Iterable[Process]) -> bool:
@@ -294,7 +287,12 @@ def environment_of(pid: int) -> bytes | None:
 
 
 def _belongs(
-    process: Process, processes: Mapping[int, Process], token: str, wanted: bytes, node: str, job: str
+    process: Process,
+    processes: Mapping[int, Process],
+    token: str,
+    wanted: bytes,
+    node: str,
+    jobs: Mapping[str, str],
 ) -> bool:
     environment = b"\0" + (environment_of(process.shown_by) or b"") + b"\0"
     # Marks are there for everybody to read; another user's process could never be killed.
@@ -302,9 +300,10 @@ def _belongs(
     if not marked and wanted not in environment:
         return False
     # A job that the attempt has submitted has inherited both.
-    told = environment.partition(_JOB)[2].partition(b"\0")[0]
-    if job and told and told != job.encode():
-        return False
+    for name, job in jobs.items():
+        told = environment.partition(f"\0{name}=".encode())[2].partition(b"\0")[0]
+        if told and told != job.encode():
+            return False
     return not node or _runs_on(node, process, processes)
 
 
@@ -313,10 +312,9 @@ def _runs_on(node: str, process: Process, processes: Mapping[int, Process]) -> b
     above = process
     for _ in range(len(processes)):  # numbers are used again: there may be a circle
         environment = b"\0" + (environment_of(above.shown_by) or b"") + b"\0"
-        if _FLUX_TASK in environment:
-            return True
-        if told := environment.partition(_NODE_NAME)[2].partition(b"\0")[0]:
-            return told == node.encode()
+        told = step_processes.node_told(environment)
+        if told != b"":
+            return told is None or told == node.encode()
         if above.parent not in processes:
             break
         above = processes[above.parent]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from whesl.runtime.node_agent.fencing.attempt_processes import LAUNCHERS, of_attempt, send
+from whesl.model.launchers import LAUNCHERS
+from whesl.runtime.node_agent.fencing.attempt_processes import of_attempt, send
 
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 10.0

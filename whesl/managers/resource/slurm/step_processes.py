@@ -13,6 +13,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 DAEMON = "slurmstepd"
+JOB = "SLURM_JOB_ID"
+_NODE = b"\0SLURMD_NODENAME="
+# Flux gives a job's tasks the submitter's variables: in them the name is that of the submitter's node.
+_FLUX_TASK = b"\0FLUX_JOB_ID="
 # Of a heterogeneous job, "JOB+OFFSET.STEP".
 _TITLE = re.compile(rb"slurmstepd: \[(\d+)(?:\+\d+)?\.(\w+)(?:\+\d+)?\]")
 
@@ -58,18 +62,24 @@ def of_other_jobs(daemons: Mapping[int, str], job: str) -> list[int]:
     return [pid for pid, step in daemons.items() if step and not step.startswith(f"{job}.")]
 
 
-def own_job(environ: Mapping[str, str]) -> str:
-    """Return the job that the caller runs in, empty for none; a heterogeneous one has several numbers."""
-    return "" if environ.get("SLURM_HET_SIZE") else environ.get("SLURM_JOB_ID", "")
-
-
 def own(environ: Mapping[str, str]) -> str:
     """Return the launcher's step that the caller itself runs in, empty when it is in none.
 
     A batch script's own step is no number, or a negative one (26.05).
     """
-    job, step = environ.get("SLURM_JOB_ID", ""), environ.get("SLURM_STEP_ID", "")
+    job, step = environ.get(JOB, ""), environ.get("SLURM_STEP_ID", "")
     return f"{job}.{step}" if job and step.isdecimal() else ""
+
+
+def node_told(environment: bytes) -> bytes | None:
+    """Return the node that a process runs on, as its environment names it.
+
+    Args:
+        environment: as ``/proc`` shows it, with a zero byte before and behind.
+
+    Returns b"" where it names none, None for a task of Flux, of which no environment tells it.
+    """
+    return None if _FLUX_TASK in environment else environment.partition(_NODE)[2].partition(b"\0")[0]
 
 
 def children_of(processes: Iterable[Member]) -> dict[int, list[int]]:
