@@ -297,10 +297,6 @@ class Cluster(CoordinatorsScheduler):
         """See the coordinator's ports."""
         self._hear()
 
-    def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
-        """See the coordinator's ports."""
-        return True
-
     def lift_hold(self, record: JobRecord) -> None:
         """See the coordinator's ports."""
 

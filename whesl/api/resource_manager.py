@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from whesl.managers.resource.port import Closing as Closing
     from whesl.managers.resource.port import CountsFree as CountsFree
     from whesl.managers.resource.port import Demands as Demands
-    from whesl.managers.resource.port import ExcludesNodes as ExcludesNodes
     from whesl.managers.resource.port import ForbidsRequeue as ForbidsRequeue
     from whesl.managers.resource.port import JobException as JobException
     from whesl.managers.resource.port import JobHolder as JobHolder

@@ -132,7 +132,6 @@ class StandInScheduler(CoordinatorsScheduler):
         self.limits: dict[str, Limits] = {}
         self.cancelled: list[str] = []
         self.marked: list[str] = []
-        self.excluded: dict[str, tuple[str, ...]] = {}
         self.lifted: list[str] = []
         self.allowed: list[str] = []
         self.silent = 0
@@ -179,11 +178,6 @@ class StandInScheduler(CoordinatorsScheduler):
         """See the port."""
         self._answer()
         self.cancelled.append(job_id)
-
-    def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
-        """See the port."""
-        self.excluded[job_id] = tuple(nodes)
-        return True
 
     def mark_node(self, node: str, reason: str) -> bool:
         """See the port."""

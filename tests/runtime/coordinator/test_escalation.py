@@ -65,13 +65,6 @@ class TestEscalation:
         world.tell(a, message)
         assert world.told(a, EscalationDecision)[0].action == "pause"
 
-    def test_known_bad_nodes_are_excluded(self, world: World) -> None:
-        a = world.register("a")
-        bad = BadNode(node="n2", reason="dead", task="w/a", time=world.now, expires=world.now + 100)
-        world.tell(a, NodeSuspect(bad_node=bad))
-        self.escalate(world, a)
-        assert world.ports.fake.excluded == {"job-a": ("n2",)}
-
     def test_a_scheduler_that_does_not_answer_is_asked_again(self, world: World) -> None:
         a = world.register("a")
         world.ports.fake.silent = 4

@@ -224,20 +224,6 @@ class ChangesLimits(Protocol):
 
 
 @runtime_checkable
-class ExcludesNodes(Protocol):
-    """What a scheduler also offers that can keep a waiting job off nodes."""
-
-    def exclude(self, job_id: str, nodes: Sequence[str]) -> bool:
-        """Keep a job off nodes from its next start on. False when that could not be done.
-
-        Args:
-            job_id: of a job that waits.
-            nodes: their names, as ``Scheduler.nodes`` has them.
-        """
-        ...
-
-
-@runtime_checkable
 class TriesRequests(Protocol):
     """What a scheduler also offers that says whether it would take a job, without taking it."""
 

@@ -164,7 +164,6 @@ class Requeue(Command, frozen=True, kw_only=True):
     rjms: str
     job_id: str
     restarts: int
-    exclude: tuple[str, ...] = ()
     withdrawn: bool = False
     time: float | None = None
     memory: int | None = None

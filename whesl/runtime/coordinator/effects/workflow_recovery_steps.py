@@ -14,7 +14,6 @@ from whesl.language.spec import Entity, Operation, ResourceKind
 from whesl.managers.resource.port import (
     AllowsRequeue,
     ChangesLimits,
-    ExcludesNodes,
     JobRecord,
     LiftsHold,
     Limits,
@@ -371,8 +370,6 @@ def _requeue(scheduler: Scheduler, command: Requeue) -> Event:
         # An earlier coordinator may have given the same order before it was killed.
         if not _runs_again(scheduler.jobs([job_id]).get(job_id), restarts):
             raise RefusedError(f"{error.message}{blocked}", hint=error.hint) from error
-    if command.exclude and isinstance(scheduler, ExcludesNodes):
-        scheduler.exclude(job_id, command.exclude)
     return RequeueEnded(token=command.token, outcome=OrderStatus.DONE, reason=kept)
 
 

@@ -135,7 +135,6 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
     if order.status is OrderStatus.DECIDED:
         transition.do(AskRequeue(token=order.token, rjms=order.rjms, job_id=order.job_id))
     elif order.status is OrderStatus.BEGUN:
-        exclude = tuple(bad.node for bad in transition.bad_nodes() if bad.excluded)
         recovery = transition.state.recoveries.get(order.recovery)
         wanted = (recovery and recovery.configuration) or transition.state.tasks[order.task].configuration
         transition.do(
@@ -144,7 +143,6 @@ def pursue(transition: Transition, order: RequeueEntry) -> None:
                 rjms=order.rjms,
                 job_id=order.job_id,
                 restarts=order.restarts,
-                exclude=exclude,
                 withdrawn=transition.state.tasks[order.task].requeue is RequeueSaid.NOTHING,
                 time=wanted.time_limit,
                 memory=wanted.memory,
