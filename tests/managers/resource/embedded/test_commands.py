@@ -237,37 +237,6 @@ def test_the_queue_s_form(bed: Bed, tmp_path: Path) -> None:
     assert "Invalid job state" in bed.run("squeue", "-t", "NONSENSE", code=1)
 
 
-def test_json(bed: Bed, tmp_path: Path) -> None:
-    job = bed.submit(tmp_path, "sleep 300", "-N2", "--exclude=n01", "--no-requeue", "--comment=c", "-t", "5")
-    bed.wait(job, "RUNNING")
-    record = next(r for r in json.loads(bed.run("squeue", "--json"))["jobs"] if r["job_id"] == int(job))
-    wanted = {
-        "job_state": "RUNNING",
-        "nodes": "n[02-03]",
-        "comment": "c",
-        "admin_comment": "",
-        "requeue": False,
-        "restart_cnt": 0,
-        "excluded_nodes": "n01",
-        "required_nodes": "",
-        "features": "",
-        "prefer": "",
-        "batch_host": "n02",
-        "state_reason": "None",
-        "time_limit": 5,
-    }
-    assert {name: record[name] for name in wanted} == wanted
-    assert record["end_time"] - record["start_time"] == 300
-    newer = next(
-        r for r in json.loads(bed.run("squeue", "--json=v0.0.40"))["jobs"] if r["job_id"] == int(job)
-    )
-    assert newer["job_state"] == ["RUNNING"]
-    assert newer["time_limit"] == {"set": True, "infinite": False, "number": 5}
-    nodes = {r["name"]: r for r in json.loads(bed.run("sinfo", "--json"))["nodes"]}
-    assert (nodes["n02"]["state"], nodes["n02"]["alloc_cpus"], nodes["n01"]["state"]) == ("mixed", 1, "idle")
-    bed.run("scancel", job)
-
-
 def test_nodes_form(bed: Bed, tmp_path: Path) -> None:
     job = bed.submit(tmp_path, "sleep 300", "-N1", "--exclusive")
     bed.wait(job, "RUNNING")

@@ -18,7 +18,7 @@ from whesl.model.states import JobState
 OPTIONS = options.table("""
 accounts/A= allocations/X allclusters/L allusers/a array brief/b clusters/M= completion/c
 delimiter= duplicates/D endtime/E= federation file/f= format/o= gid= group/g= help help-fields/e jobs/j=
-json local long/l
+local long/l
 name=
 ncpus/I= nnodes/i= noconvert nodelist/N= noheader/n parsable/p parsable2/P partition/r= qos/q= starttime/S=
 state/s= timeformat= timelimit-max/K= timelimit-min/k= truncate/T uid/u= units= usage user= verbose/v
@@ -108,11 +108,7 @@ FIELDS: dict[str, tuple[str, int, Callable[[Line], str]]] = {
     "group": ("Group", 9, lambda i: str(i.job.spec.gid)),
     "jobid": ("JobID", -12, lambda i: i.id()),
     "jobidraw": ("JobIDRaw", -12, lambda i: str(i.job.id) + i.id()[len(i.job.label) :]),
-    "jobname": (
-        "JobName",
-        10,
-        lambda i: i.name(),
-    ),
+    "jobname": ("JobName", 10, lambda i: i.name()),
     "ncpus": ("NCPUS", 10, lambda i: str(sum(s.cpus for s in i.job.shares if s.node in i.nodes()))),
     "nnodes": ("NNodes", 8, lambda i: str(len(i.nodes()) or formats.node_count(i.job))),
     "nodelist": ("NodeList", 15, lambda i: compress(i.nodes()) or "None assigned"),
@@ -136,8 +132,6 @@ def run(arguments: list[str]) -> int:
     """Print accounting of jobs: of those named, else of the caller's since midnight."""
     # "-u NAME" and "--user=NAME" are one option of several names.
     last = dict(options.only(OPTIONS, arguments))
-    if "json" in last:
-        raise UsageError("--json is not supported by the local resource manager's sacct; use squeue --json")
     names = [name.strip() for name in last.get("format", _BRIEF if "brief" in last else DEFAULT).split(",")]
     columns = [_column(name) for name in names if name]
     references = tuple(part.split(".")[0] for part in last.get("jobs", "").split(",") if part)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from whesl.managers.resource.embedded import protocol
 from whesl.managers.resource.embedded.cluster_directory import Cluster
@@ -13,14 +12,13 @@ from whesl.managers.resource.embedded.scheduler.job_and_node_records import Part
 from whesl.managers.resource.hostlist import compress
 
 OPTIONS = options.table("""
-Format/O= Node/N all/a clusters/M= dead/d exact/e federation format/o= help hide iterate/i= json?
+Format/O= Node/N all/a clusters/M= dead/d exact/e federation format/o= help hide iterate/i=
 list-reasons/R local long/l noconvert node nodes/n= noheader/h partition/p= reservation/T responding/r sort/S=
 state/t=
-states= summarize/s usage verbose/v version/V yaml?
+states= summarize/s usage verbose/v version/V
 """)
 DEFAULT = "%9P %.5a %.10l %.6D %.6t %N"
 BY_NODE = "%10N %.5D %.9P %6t"
-LONG_BY_NODE = "%10N %.5D %.9P %.11T %.4c %.8z %.6m %.8d %.6w %.8f %20E"
 REASONS = "%20E %9u %19H %N"
 SUMMARY = "%9P %.5a %.10l %.16F %N"
 # Letters whose value is computed over all nodes of a line, instead of telling lines apart.
@@ -54,14 +52,10 @@ FIELDS: formats.Fields = {
     "C": ("CPUS(A/I/O/T)", _cpus),
     "c": ("CPUS", lambda i: str(i.first.cpus)),
     "D": ("NODES", lambda i: str(len(i.views))),
-    "d": ("TMP_DISK", lambda i: "0"),
     "E": ("REASON", lambda i: i.first.reason or "none"),
     "F": ("NODES(A/I/O/T)", _counts),
-    "f": ("AVAIL_FEATURES", lambda i: "(null)"),
-    "G": ("GRES", lambda i: "(null)"),
     "H": ("TIMESTAMP", lambda i: formats.stamp(i.first.reason_time, "Unknown")),
     "l": ("TIMELIMIT", lambda i: _limit(i.partition)),
-    "m": ("MEMORY", lambda i: "0"),
     "N": ("NODELIST", lambda i: compress(view.name for view in i.views)),
     "n": ("HOSTNAMES", lambda i: compress(view.name for view in i.views)),
     "o": ("NODE_ADDR", lambda i: "127.0.0.1"),
@@ -70,8 +64,6 @@ FIELDS: formats.Fields = {
     "T": ("STATE", lambda i: formats.node_state(i.first)),
     "t": ("STATE", lambda i: formats.node_state(i.first, short=True)),
     "u": ("USER", lambda i: i.first.reason_user or "Unknown"),
-    "w": ("WEIGHT", lambda i: "1"),
-    "z": ("S:C:T", lambda i: f"1:{i.first.cpus}:1"),
 }
 
 # Names of --Format.
@@ -99,11 +91,6 @@ def run(arguments: list[str]) -> int:
     last = dict(options.only(OPTIONS, arguments))
     answer = Cluster.of(os.environ).ask(protocol.ListNodes(), protocol.Nodes)
     views = [view for view in answer.nodes if _matches(view, last)]
-    if "json" in last:
-        from whesl.managers.resource.embedded.commands import json_form
-
-        sys.stdout.write(json_form.nodes(views, answer.settings, version=last["json"]))
-        return 0
     by_node = "Node" in last
     layout = formats.layout(last, last.get("format") or _default(last, by_node), NAMES, FIELDS, "node")
     letters = [column.key for column in layout if column.key]
@@ -138,7 +125,7 @@ def _default(last: dict[str, str], by_node: bool) -> str:
     if "list-reasons" in last:
         return REASONS
     if by_node:
-        return LONG_BY_NODE if "long" in last else BY_NODE
+        return BY_NODE
     return SUMMARY if "summarize" in last else DEFAULT
 
 

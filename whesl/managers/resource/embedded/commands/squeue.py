@@ -17,15 +17,15 @@ from whesl.model.states import JobState
 
 OPTIONS = options.table("""
 account/A= all/a array/r array-unique clusters/M= federation Format/O= format/o= help hide iterate/i= job/j=
-jobs/j= json? licenses/L= local long/l me name/n= names= noconvert nodelist/w= nodes= noheader/h
+jobs/j= licenses/L= local long/l me name/n= names= noconvert nodelist/w= nodes= noheader/h
 only-job-state partition/p= partitions= priority/P qos/q= reservation/R= sibling sort/S= start state/t=
-states= step/s? steps usage user/u= users= verbose/v version/V yaml?
+states= step/s? steps usage user/u= users= verbose/v version/V
 """)
 ALIASES = {"job": "jobs", "state": "states", "partitions": "partition", "users": "user", "nodes": "nodelist"}
 DEFAULT = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
 LONG = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 STEPS = "%.15i %.8j %.9P %.8u %.9M %N"
-START = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
+START = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %R"
 _WITH_REASON = (JobState.PENDING, JobState.FAILED, JobState.TIMEOUT, JobState.NODE_FAIL)
 _LIVE = (JobState.PENDING, JobState.RUNNING, JobState.COMPLETING)
 
@@ -59,15 +59,11 @@ FIELDS: formats.Fields = {
     "a": ("ACCOUNT", lambda r: r.job.spec.account or "(null)"),
     "B": ("EXEC_HOST", lambda r: r.job.batch_host or "n/a"),
     "C": ("CPUS", lambda r: str(formats.cpu_count(r.job))),
-    "c": ("MIN_CPUS", lambda r: str(r.job.spec.cpus_per_task)),
     "D": ("NODES", lambda r: str(formats.node_count(r.job))),
     "E": ("DEPENDENCY", lambda r: formats.dependency(r.job) or "(null)"),
     "e": ("END_TIME", lambda r: formats.stamp(formats.end_time(r.job))),
     "F": ("ARRAY_JOB_ID", lambda r: str(r.job.array_job or r.job.id)),
-    "f": ("FEATURES", lambda r: "(null)"),
-    "g": ("GROUP", lambda r: str(r.job.spec.gid)),
     "G": ("GROUP", lambda r: str(r.job.spec.gid)),
-    "h": ("OVER_SUBSCRIBE", lambda r: "NO" if r.job.spec.exclusive else "OK"),
     "i": ("JOBID", lambda r: r.label()),
     "j": ("NAME", lambda r: r.job.spec.name),
     "K": ("ARRAY_TASK_ID", lambda r: r.indexes()),
@@ -75,14 +71,10 @@ FIELDS: formats.Fields = {
     "L": ("TIME_LEFT", lambda r: _left(r)),
     "l": ("TIME_LIMIT", lambda r: formats.limit(r.job)),
     "M": ("TIME", lambda r: formats.duration(formats.elapsed(r.job, r.now))),
-    "m": ("MIN_MEMORY", lambda r: "0"),
     "N": ("NODELIST", lambda r: formats.node_list(r.job)),
-    "n": ("REQ_NODES", lambda r: compress(r.job.spec.nodelist)),
     "o": ("COMMAND", lambda r: r.job.spec.command or "(null)"),
     "P": ("PARTITION", lambda r: r.job.partition),
-    "p": ("PRIORITY", lambda r: f"{_priority(r.job) / 2**32:.14f}"),
     "Q": ("PRIORITY", lambda r: str(_priority(r.job))),
-    "q": ("QOS", lambda r: "(null)"),
     "R": ("NODELIST(REASON)", lambda r: _where(r)),
     "r": ("REASON", lambda r: r.job.reason),
     "S": ("START_TIME", lambda r: formats.stamp(r.job.started or r.shadow)),
@@ -91,10 +83,6 @@ FIELDS: formats.Fields = {
     "U": ("UID", lambda r: str(r.job.spec.uid)),
     "u": ("USER", lambda r: r.job.spec.user),
     "V": ("SUBMIT_TIME", lambda r: formats.stamp(r.job.submitted)),
-    "v": ("RESERVATION", lambda r: "(null)"),
-    "x": ("EXC_NODES", lambda r: compress(r.job.spec.exclude)),
-    "Y": ("SCHEDNODES", lambda r: "(null)"),
-    "y": ("NICE", lambda r: "0"),
     "Z": ("WORK_DIR", lambda r: r.job.spec.workdir),
 }
 
@@ -143,14 +131,6 @@ def run(arguments: list[str]) -> int:
     now = time.time()
     wanted = _references(last["jobs"]) if last.get("jobs") else ()
     steps = "step" in last or "steps" in last
-    if "json" in last:
-        # As in 22.05, every job: -j and -s make no difference here.
-        from whesl.managers.resource.embedded.commands import json_form
-
-        answer = cluster.ask(protocol.ListJobs(), protocol.Jobs)
-        jobs = [job for job in answer.jobs if formats.recent(job, now)]
-        sys.stdout.write(json_form.jobs(jobs, cluster.settings(), version=last["json"]))
-        return 0
     answer = cluster.ask(protocol.ListJobs(jobs=wanted, steps=steps), protocol.Jobs)
     jobs = [job for job in answer.jobs if formats.recent(job, now)]
     if len(wanted) == 1 and not jobs:
