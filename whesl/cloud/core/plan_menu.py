@@ -44,7 +44,7 @@ COURSES = 200
 _REFINED = 5
 MOST = 1_000_000  # free nodes
 LONGEST = 31 * 24 * HOUR  # seconds until a deadline
-EARLY = (0.5, 0.75, 0.875)  # shares of the time before the deadline at whose begin a plan may end, too
+EARLY = (0.5, 0.75, 0.875)  # further reserves that are tried, as shares of the time to the deadline
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,7 +188,7 @@ def judged(
         bare,
         cost=msgspec.structs.replace(estimate, backup=float(found.backup.mean())),
         expected_cost=float(found.cost.mean()) + case.profile.cost,
-        # The mean of what is known of the share after so many courses, all shares being alike before them.
+        # The posterior mean of the share of courses that meet the deadline, with a uniform prior.
         probability=(met + 1) / (len(free) + 2),
         cluster_hours=float(found.cluster_hours.mean()),
         cloud_hours=float(found.cloud_hours.mean()),
@@ -241,7 +241,7 @@ def cheapest(
                 best = found
     if best is not None:
         best = tries.refined(*best, length)
-        # Time that is left is not always cheaper: an end long before the deadline may cost less.
+        # A later end is not always cheaper: a plan that ends long before the deadline may cost less.
         backup = best[0].settings.backup
         ends = [(quantile, backup, share * length) for quantile in QUANTILES for share in EARLY]
         ends += [
@@ -263,7 +263,7 @@ def cheapest(
 
 
 class _Tries:
-    """Plans that are tried for one deadline."""
+    """The plans that were tried for one deadline."""
 
     def __init__(self, case: Case, deadline: float, probability: float, drawn: Draws) -> None:
         self._case, self._deadline, self._asked, self._drawn = case, deadline, probability, drawn
@@ -287,7 +287,7 @@ class _Tries:
         return (plan.probability or 0.0) >= self._asked
 
     def latest(self, quantile: float, backup: float, length: float) -> tuple[Plan, float] | None:
-        """Return the plan that is likely enough with the least of ``RESERVES``, None for none.
+        """Return the plan with the smallest of ``RESERVES`` that is likely enough, None where none is.
 
         The search begins where the last one ended: plans differ little in the reserve that they need.
         """

@@ -306,7 +306,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True):
-    """When a stage's tasks start and end, in seconds after the schedule's start."""
+    """The times at which a stage's tasks start and end, in seconds after the schedule's start."""
 
     stage: str
     start: float

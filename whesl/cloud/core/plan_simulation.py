@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from whesl.cloud.core.uncertainty import Draws
 
 _STEP = 300.0
-_MANY = 30.0  # instances lost in a step, from which on their number is taken for its mean
-_GOLDEN = 0.6180339887498949  # ranks of the stages from one draw
-_DONE = 1 - 1e-9  # of a stage, from which on it is taken for done
+_MANY = 30.0  # a Poisson distribution with a mean above this is replaced by its mean
+_GOLDEN = 0.6180339887498949  # the golden ratio spreads one random draw over all stages
+_DONE = 1 - 1e-9  # share of a stage from which on it counts as done
 _executor_tasks, _request_hours = jit_inner(executor_tasks), jit_inner(request_hours)
 # Rows of the array ``now``: what is known of a stage within one course and one hour.
 SHARE, FINISHED, OWN, SPARE, ASKED, GRANTED, FRESH, REACHED, BUSY, IDLE, HOURS = range(11)
@@ -189,7 +189,7 @@ def _all(
             begin = hour * 3600.0
             room = min(3600.0, length - begin)
             _ask(stages, factors[course], hour, room, short, backup, rebalance, requests, now)
-            # The least in an hour and in the one before: at its begin there are as many as in either.
+            # The smaller number of free nodes of this hour and the last one holds at the begin of this hour.
             idle = max(free[course, hour], free[course, max(0, hour - 1)])
             for stage in range(len(stages.tasks)):
                 idle -= _staying(requests, stage, hour)
@@ -288,7 +288,7 @@ def _open(stages: _Stages, stage: int, now: NDArray[np.float64]) -> float:
 
 @jit_inner
 def _staying(requests: NDArray[np.float64], stage: int, hour: int) -> float:
-    """Return the nodes whose requests go on from the hours before."""
+    """Return the number of nodes that were requested in earlier hours and are still held."""
     found = 0.0
     for begun in range(hour):
         if begun + requests[1, stage, begun] > hour:
@@ -308,7 +308,7 @@ def _ask(
     requests: NDArray[np.float64],
     now: NDArray[np.float64],
 ) -> None:
-    """What the scaler asks for in an hour: nodes, instances by the schedule, instances as backup."""
+    """Ask for an hour as the scaler does: nodes, instances by the schedule, instances as backup."""
     known = stages.nodes.shape[1]
     for stage in range(len(stages.tasks)):
         tasks = stages.tasks[stage]
@@ -383,7 +383,7 @@ def _ended(
             continue
         most = float(_executor_tasks(over - begin, hpc, expected, over - begin))
         low, high = max(0.0, moment - begin) / hpc, (min(until, over) - begin) / hpc
-        if hpc > _STEP:  # those of shorter tasks are many within a step
+        if hpc > _STEP:  # shorter tasks end several times within a step
             low, high = np.floor(low + 1e-6), np.floor(high + 1e-6)
         low, high = min(low, most), min(high, most)
         if high > low:
@@ -394,7 +394,7 @@ def _ended(
 
 @jit_inner
 def _poisson(mean: float, rank: float) -> float:
-    """Return the Poisson distribution's quantile; of a large one the mean."""
+    """Return a quantile of a Poisson distribution; the mean where the mean is above ``_MANY``."""
     if mean > _MANY:
         return mean
     found, part = 0.0, np.exp(-mean)
@@ -422,7 +422,7 @@ def _advance(
     sums: NDArray[np.float64],
     clouded: NDArray[np.float64],
 ) -> None:
-    """Five minutes of a course; parents go first, and a task takes its time behind its parents'."""
+    """Advance a course by five minutes, parents before children."""
     step = int(moment / _STEP + 0.5)
     until = moment + span
     for stage in range(len(stages.tasks)):
@@ -443,7 +443,7 @@ def _advance(
         fresh = min(now[FRESH, stage], own)
         there = ((own - fresh) * span + (fresh + spare) * (span - lost)) / cloud
         if stages.revoked[stage] > 0:
-            # Each takes half a task with it, and is replaced at the next short interval.
+            # A lost instance loses half a task on average, and is replaced at the next short interval.
             mean = stages.revoked[stage] * (own + spare) * span / 3600.0
             gone = _poisson(mean, (loss + _GOLDEN * stage) % 1.0)
             there -= min(there, gone * (0.5 + (stages.delay[stage] + short / 2) / cloud))
@@ -460,7 +460,7 @@ def _advance(
         worked = ended + there
         if worked > 0 and now[BUSY, stage] > 0:
             rate = granted / hpc + (own + spare) / cloud
-            length = (granted + own + spare) / rate  # of a task
+            length = (granted + own + spare) / rate  # seconds of a task
             fed = _fed(stages, stage, now, past, until, length)
             if stages.whole[stage] and there == 0.0:
                 fed = min(fed, _fed(stages, stage, now, past, min(until, latest + length), length))

@@ -29,7 +29,7 @@ from whesl.cloud.core.scaler_events import (
 )
 from whesl.cloud.core.stage_speed import Pace, executor_tasks, request_hours
 
-# A stage that is behind its end is to be done within so many short intervals (chosen).
+# Number of short intervals in which a late stage has to be done; chosen by WHESL, not by the document.
 LATE = 3.0
 
 
@@ -155,7 +155,7 @@ def _long(
         if state.settings.rebalance and request.each:
             needed = _executors(need, 1.0, request.each)
             if table.cloud is None:
-                # No cloud can make up for what the cluster did not do: it is asked of the cluster.
+                # A stage that cannot run in the cloud has to catch up on the cluster.
                 asked = max(asked, needed)
             elif request.hours > 1:
                 asked = max(asked, min(needed, count.hpc_waiting))
@@ -175,7 +175,7 @@ def _long(
 
 
 class _Request(NamedTuple):
-    """What a node is asked for in an hour.
+    """The request for a node in an hour.
 
     Attributes:
         hours: of the request.
@@ -215,7 +215,7 @@ def _room(state: ScalerState, table: StageTable, now: float) -> float:
     is behind its end catches up as fast as instances by the second allow: more of them for a shorter time.
     """
     room = min(state.settings.long, max(table.end - now, LATE * state.settings.short))
-    # A minute of an hour at least; hours may be shorter, for trying out.
+    # At least a sixtieth of an hour's length, since hours may be shortened for a trial.
     return max(state.settings.long / 60, min(room, state.deadline - now))
 
 
@@ -230,7 +230,7 @@ def _instances(state: ScalerState, table: StageTable, rest: float, hour: int, ro
 
 
 def _executors(tasks: float, seconds: float, room: float) -> int:
-    """Return the executors that do so many tasks in a time; more than there are tasks would do none."""
+    """Return the number of executors for some tasks in some time; at most one for each task."""
     return max(0, math.ceil(tasks * min(1.0, seconds / room) - 1e-9))
 
 
@@ -292,7 +292,7 @@ def _short(
     for table, memory, count in zip(state.tables, state.stages, observation.stages, strict=True):
         missing = max(0, memory.asked - count.hpc_running)
         backup = min(memory.backup, math.ceil(state.settings.backup * missing - 1e-9))
-        # No more executors than tasks that are not done; what costs money goes first.
+        # There are at most as many executors as unfinished tasks; executors that cost money are ended first.
         left = table.tasks - count.done
         idle = max(0, count.hpc_running + count.cloud_scheduled + min(count.cloud_backup, backup) - left)
         backup -= min(backup, idle)

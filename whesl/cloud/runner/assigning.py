@@ -46,9 +46,11 @@ class Queues:
         self._final = {
             file.name for task in state.workflow.tasks for file in task.outputs if file.name not in read
         }
-        self._away: set[str] = set()  # of those, what lies on the other side only
-        self._new: list[str] = []  # the files of these that no executor was asked to copy yet
-        self._missing: dict[tuple[str, Domain], list[str]] = {}  # inputs of a task that a domain has not
+        self._away: set[str] = set()  # files among them that lie in the other domain alone
+        self._new: list[str] = []  # files among these whose copy was not asked for yet
+        self._missing: dict[
+            tuple[str, Domain], list[str]
+        ] = {}  # missing inputs of a task, by task and domain
         self.made(state.files)
 
     def waiting(self, stage: str) -> int:
@@ -165,14 +167,14 @@ class Queues:
         if executor.domain is Domain.CLOUD or seconds is None or table is None or not table.whole:
             return True  # a cloud executor ends its task beyond its hour; another one goes on with the rest
         if not executor.number and table.cloud is None and SLACK * seconds >= executor.asked.seconds:
-            return True  # no request is any longer, and no cloud takes it: it may just end
+            return True  # no longer request exists and no cloud takes the task, so it is tried here
         return now + SLACK * seconds < executor.ends
 
     def _give(self, executor: Executor, now: float) -> bool:
         """Give an executor a task of its stage; whether it has one, or one comes when its data are there."""
         stage, domain = executor.stage, executor.domain
         if not self._fits(executor, stage, now):
-            return True  # it ends, and the task waits for another one
+            return True  # the executor ends, and the task waits for another one
         own = self._queues[stage][domain]
         for name in list(islice(own, 64)):
             if self._complete(name, domain):

@@ -53,7 +53,7 @@ class Core:
         self._limits = limits
         self._queues = Queues(self._context, domains)
         self._scaling = Scaling(self._context, self._queues, initial)
-        self._fates: dict[str, float] = {}  # executors that are gone with a task, and since when
+        self._fates: dict[str, float] = {}  # executors that disappeared with a task, and the time of that
         self._why = ""
 
     def resume(self, now: float, stop: str = "") -> Outcome:
@@ -104,7 +104,7 @@ class Core:
         return self._context.taken()
 
     def stop(self, why: str, now: float) -> Outcome:
-        """End the run, whatever is done."""
+        """End the run, finished or not."""
         self._why = why
         return self._close(now)
 
@@ -138,7 +138,7 @@ class Core:
             self._context.end(executor, "", now)
 
     def _never_shown(self, event: Looked, now: float) -> None:
-        """Count those as gone that were to end before their side had told a name, and that it never shows.
+        """Count executors as gone that were to end before their start was answered and that never appear.
 
         Whether such a start was carried out is not known, and asking again could pay for it twice.
         """
@@ -167,7 +167,7 @@ class Core:
             self._context.commands.append(Forget(event.domain, names))
         for known_as, since in list(self._fates.items()):
             executor = self.state.executors[known_as]
-            # Whatever it had said before it went was read by now.
+            # All messages that the executor wrote before it disappeared were read by now.
             if executor.domain is event.domain and since < event.began <= now:
                 del self._fates[known_as]
                 if executor.task:
@@ -238,7 +238,7 @@ class Core:
         self._context.trouble(what, "", now)
 
     def _close(self, now: float) -> Outcome:
-        """What follows from any event: tasks are mapped and given, executors started and ended."""
+        """After each event: assign tasks to executors, and start and end executors."""
         if self.over:
             return self._context.taken()
         if not self._why and self._limits.stop is not None and now >= self._limits.stop:
@@ -271,7 +271,7 @@ class Core:
         )
 
     def _end_idle(self, now: float) -> None:
-        """End what takes no task any more, and what was to end and has not."""
+        """End executors that get no more tasks, and ask again for the end of those that still run."""
         for executor in self.state.executors.values():
             over = executor.over and now >= executor.over
             if executor.state is ExecutorState.STOPPING and not executor.task:

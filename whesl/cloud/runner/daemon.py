@@ -44,10 +44,10 @@ from whesl.model.errors import WheslError
 from whesl.runtime.journal import Journal, JournalError
 
 PASSING, PATIENCE = ("full", "busy", "input-output"), 3600.0  # reasons for which a journal is waited for
-CALLS = 4  # of each kind at once, for each side
+CALLS = 4  # calls of each kind that run at once for each side
 _STOPPED = "it was stopped"
 _FORBIDDEN = "the cluster refuses its part"
-_Told = tuple[str, str]  # what does not work, and why ('' for what works again)
+_Told = tuple[str, str]  # what fails, and why ('' where it works again)
 
 
 class Shell:
@@ -177,7 +177,7 @@ class Shell:
         self._events.put((_what(domain, kind), ""))
 
     def _fails(self, domain: Domain, kind: str, error: WheslError | OSError) -> None:
-        # A thread that a full disk ended would leave the run without an answer for good.
+        # Any error becomes an event: a thread that ends silently would leave the run without an answer.
         self._events.put((_what(domain, kind), _said(error)))
 
     def _start(self, command: Start) -> bool:
@@ -213,12 +213,12 @@ class Shell:
                     self._events.put(Refused(id=asked.id, why=_said(error)))
                     return False
                 self._fails(asked.domain, "start", error)
-                # A no is certain; without one it may have been started, and the token tells.
+                # A refusal is certain; after any other error the instance may exist, and its token tells.
                 called = not isinstance(error, NoCapacityError)
                 self._over.wait(self._again)
                 continue
             if not self._view.executors[asked.id].alive:
-                side.end(asked.id, handle)  # the answer came after it was given up
+                side.end(asked.id, handle)  # the start was answered after the executor had been given up
                 return False
             seen = {asked.id: Seen(state=ExecutorState.WAITING, handle=handle)}
             self._events.put(Looked(domain=asked.domain, began=time.time(), seen=seen))
@@ -305,7 +305,7 @@ class Shell:
                 try:
                     said.append(msgspec.json.decode(content, type=messages.ExecutorReport))
                 except UNDECODABLE:
-                    continue  # not written whole yet
+                    continue  # the message is not complete yet
             self._works(domain, "listen")
             self._events.put(Heard(domain=domain, began=began, said=tuple(said)))
 

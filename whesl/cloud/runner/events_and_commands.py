@@ -11,7 +11,7 @@ from whesl.cloud.transfer.port import Digest
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a side says of an executor; ``revoked``: it will be taken away soon."""
+    """The state of an executor according to its side; ``revoked``: it will be taken away soon."""
 
     state: ExecutorState
     handle: str = ""
@@ -94,7 +94,7 @@ class Copy(msgspec.Struct, frozen=True, tag=True):
 
 
 class Forget(msgspec.Struct, frozen=True, tag=True):
-    """Remove messages that were taken in."""
+    """Remove messages that were handled."""
 
     domain: Domain
     names: tuple[str, ...]

@@ -54,7 +54,7 @@ class ExecutorReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def box(executor: str) -> str:
-    """Return where an executor reads."""
+    """Return the directory from which an executor reads its assignments."""
     return f"box/{executor}"
 
 
@@ -64,5 +64,5 @@ def message(executor: str, number: int) -> str:
 
 
 def reply(executor: str, number: int) -> str:
-    """Return the name of what an executor says."""
+    """Return the name of an executor's report."""
     return f"{SAID}/{executor}-{number:06}.json"

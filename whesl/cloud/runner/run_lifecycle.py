@@ -305,7 +305,7 @@ def _start(setup: Setup, state: RunState, both: dict[Domain, Side], journal: Jou
 
 
 def _let_go(both: dict[Domain, Side]) -> None:
-    """Leave nothing running here for the run's sake."""
+    """Close both sides, so that nothing of the run goes on in this process."""
     for side in both.values():
         side.close()
         side.store.close()

@@ -31,14 +31,14 @@ from whesl.cloud.runner.run_records import ExecutorState
 from whesl.cloud.runner.state import LEAST_BILLED, Executor
 from whesl.cloud.runner.transition_context import Context
 
-STUCK = 2  # short intervals in which no executor works, until the deadline is called at risk
+STUCK = 2  # short intervals without a working executor after which the deadline counts as at risk
 _NEW = (ExecutorState.ASKED, ExecutorState.WAITING)
 _WORKING = (*_NEW, ExecutorState.UP)
-STILLBORN = 6  # executors that end before they were up, until no more are asked for in this hour
-_ABOUT = 0.5  # seconds
+STILLBORN = 6  # executors that ended before their first report after which no more are started in an hour
+_ABOUT = 0.5  # an executor that ends within these seconds is not counted
 ALARM = 0.8  # share of the budget from which on people are told
 NEAR_BUDGET = "the budget's end is near"
-_SAMPLES = 3  # tasks of a stage, until their run times count more than the profile's
+_SAMPLES = 3  # tasks of a stage after which their run times replace those of the profile
 
 
 def _gone(executor: Executor) -> float:
@@ -73,14 +73,14 @@ class Scaling:
         settings = state.settings
         due = math.floor((now - state.start) / settings.long + 1e-9)
         if context.state.scaler is None or due > state.hour:
-            # Hours in which no runner was running are over.
+            # Hours that passed while no runner ran are skipped.
             state = msgspec.structs.replace(self._paced(state, now), hour=max(-1, due - 1))
             self._scale(state, LongInterval(observation=self.observation(now)), now)
         elif not 0 <= now - context.state.interval < settings.short:  # a clock may be set back
             self._scale(self._paced(state, now), ShortInterval(observation=self.observation(now)), now)
 
     def observation(self, now: float) -> Observation:
-        """Count the stages."""
+        """Return the present counts of all stages."""
         state = self._context.state
         half = (state.scaler or self._initial).settings.long / 2
         counts = {stage.name: dict.fromkeys(StageCount.__struct_fields__, 0) for stage in self._stages}

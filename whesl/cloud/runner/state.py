@@ -54,11 +54,11 @@ class Executor:
 
     @property
     def over(self) -> float:
-        """When its time is over; 0 for a request that the cluster has not granted."""
+        """The end of the executor's time; 0 for a request that the cluster has not granted."""
         return self.ends if self.domain is Domain.HPC else self.since + self.asked.seconds
 
     def cost(self, now: float) -> float:
-        """Return what it has cost, from the request to its end; 0 on the cluster."""
+        """Return the executor's cost from its request to its end; 0 on the cluster."""
         if not self.asked.hourly or (self.gone and not self.handle):
             return 0.0
         seconds = (self.gone or now) - self.since
@@ -222,7 +222,7 @@ class RunState:
         progress.done, progress.seconds, progress.executor = time, record.seconds, record.executor
         self.done[progress.task.stage] += 1
         for made in record.outputs:
-            # A newer content: copies of an older one are none any more.
+            # The file has new content, so copies of the old content no longer count.
             self.files[made.name] = {executor.domain: made.digest}
         ready = []
         for child in self.children.get(record.task, ()):

@@ -24,7 +24,8 @@ class Context:
         self.records: list[r.Record] = []
         self.commands: list[Command] = []
         self.ready: list[str] = []
-        self._told: dict[str, tuple[float, float]] = {}  # first and last time
+        # The first and the last time at which each executor was told to end.
+        self._told: dict[str, tuple[float, float]] = {}
 
     def write(self, record: r.Record, now: float) -> None:
         """Write a record, and take it in."""
