@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from whesl.managers.resource.port import JobRequest as JobRequest
     from whesl.managers.resource.port import LiftsHold as LiftsHold
     from whesl.managers.resource.port import Limits as Limits
+    from whesl.managers.resource.port import LocatesSteps as LocatesSteps
     from whesl.managers.resource.port import Nests as Nests
     from whesl.managers.resource.port import NodeEvent as NodeEvent
     from whesl.managers.resource.port import NodeRecord as NodeRecord
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from whesl.managers.resource.port import Scheduler as Scheduler
     from whesl.managers.resource.port import Step as Step
     from whesl.managers.resource.port import StepHolder as StepHolder
+    from whesl.managers.resource.port import StepPlace as StepPlace
     from whesl.managers.resource.port import StepRequest as StepRequest
     from whesl.managers.resource.port import Suspendable as Suspendable
     from whesl.managers.resource.port import Suspended as Suspended

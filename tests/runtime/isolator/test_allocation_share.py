@@ -38,16 +38,27 @@ def test_tasks_of_a_part_have_one_account(tmp_path: Path) -> None:
     assert settled(tmp_path, "c") == {"account": account, "taken": ["n1", "n2", "n3"]}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"active": 3}, {"active": None}, {"active": 9}, {"heterogeneous": True}, {"job_id": ""}],
-    ids=["all nodes", "not said", "more than there are", "components", "no job"],
-)
-def test_who_uses_all_of_an_allocation_is_in_no_account(tmp_path: Path, changes: dict[str, Any]) -> None:
-    assert settled(tmp_path, "a", **changes) == {}
-    assert not (tmp_path / "allocations").exists()
+@pytest.mark.parametrize("active", [3, None, 9], ids=["all nodes", "not said", "more than there are"])
+def test_who_uses_all_of_an_allocation_is_a_neighbour_that_claims_no_node(
+    tmp_path: Path, active: int | None
+) -> None:
+    account = node_claims.account(str(tmp_path), "slurm", "7", 0)
+    assert settled(tmp_path, "a", active=active) == {"account": account, "taken": []}
+    assert not node_claims.neighbours(account, str(tmp_path / "a"))
     # What runs beside it takes its part as if it were alone: it shares in any case.
     assert settled(tmp_path, "b")["taken"] == []
+    assert node_claims.neighbours(account, str(tmp_path / "a"))
+    assert settled(tmp_path, "c", active=active)["taken"] == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"heterogeneous": True}, {"job_id": ""}, {"nodes": ["n1"]}],
+    ids=["components", "no job", "a node"],
+)
+def test_an_allocation_without_nodes_to_share_has_no_account(tmp_path: Path, changes: dict[str, Any]) -> None:
+    assert settled(tmp_path, "a", **changes) == {}
+    assert not (tmp_path / "allocations").exists()
 
 
 def test_without_a_place_for_the_account_a_task_runs_all_the_same(tmp_path: Path) -> None:

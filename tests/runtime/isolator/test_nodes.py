@@ -151,15 +151,15 @@ def test_an_agent_may_take_as_long_to_start_as_to_be_silent_and_is_told_all_the_
 
 
 class Cluster:
-    """A local cluster of four nodes and one job on it."""
+    """A local cluster and one job on it."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, nodes: int = 4) -> None:
         self.place = place
         home = place / "home"
         home.mkdir(mode=0o700)
         self.environment = {**os.environ, "WHESL_HOME": str(home)}
         self.environment.pop("WHESL_LOCAL", None)
-        self.whesl("local", "start", "--nodes", "4")
+        self.whesl("local", "start", "--nodes", str(nodes))
         text = self.whesl("local", "env").stdout
         for line in text.splitlines():
             name, _, value = line.removeprefix("export ").partition("=")

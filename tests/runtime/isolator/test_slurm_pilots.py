@@ -24,16 +24,26 @@ for i in $(seq 3000); do [ -e $1.done ] && exit 0; sleep 0.1; done; exit 1
 
 
 class Pilot:
-    """A job whose script starts tasks of a node each, which run at the same time.
+    """A job whose script starts tasks, which run at the same time.
 
     Args:
         bed: the cluster.
         place: where everything is; seen by all nodes.
         nodes: the job's.
         tasks: their names. Each begins when the one before it runs, so that the test knows who is where.
+        ranks: how many each has, one on a node.
+        part: options that tell which part of the nodes each uses.
     """
 
-    def __init__(self, bed: SlurmBed, place: Path, nodes: tuple[str, ...], tasks: str) -> None:
+    def __init__(
+        self,
+        bed: SlurmBed,
+        place: Path,
+        nodes: tuple[str, ...],
+        tasks: str,
+        ranks: int = 1,
+        part: tuple[str, ...] = ("--nodes", "1"),
+    ) -> None:
         place.mkdir()
         (place / "home").mkdir(mode=0o700)
         self.bed, self.place = bed, place
@@ -46,16 +56,15 @@ class Pilot:
                 "--no-coordinator",
                 "--inner",
                 "slurm",
-                "--nodes",
-                "1",
+                *part,
                 "--heartbeat-limit",
                 "60",
                 "-e",
                 f"{place}/rules.esl",
             ]
-            words += ["--task-dir", f"{place}/{name}", "--", "srun", "-N1", "-n1", "sh", "rank.sh", name]
+            words += ["--task-dir", f"{place}/{name}", "--", "srun", f"-N{ranks}", "sh", "rank.sh", name]
             lines.append(f"( {shlex.join(words)}; echo $? > {name}.status ) &")
-            lines.append(f"while [ ! -s {name}.ranks ]; do sleep 0.1; done")
+            lines.append(f'while [ "$(cat {name}.ranks | wc -l)" -lt {ranks} ]; do sleep 0.1; done')
         self.id = bed.submit(
             "\n".join(("#!/bin/bash", *lines, "wait", "")),
             *("-N", str(len(nodes)), f"--nodelist={','.join(nodes)}", "--no-kill", "--no-requeue"),
@@ -116,3 +125,29 @@ def test_a_lost_node_concerns_its_task_and_a_spare_is_taken_once(tmp_path: Path)
     assert (long.ranks("a"), fresh.ranks("d")) == (["0 n01"], ["0 n05"]), "neighbours were touched"
     assert fresh.ranks("e") == ["0 n06", "1 n07"]
     assert (fresh.status("d"), fresh.status("e")) == ("0", "0")
+
+
+def test_whose_node_it_was_is_learned_where_no_task_says_it(tmp_path: Path) -> None:
+    """A node that one task alone used was lost, and both tasks failed; with agents, and before they began."""
+    need_slurm()
+    with SlurmBed(9, slurmd_timeout=5) as bed:
+        long = Pilot(bed, tmp_path / "long", ("n01", "n02", "n03", "n04"), "ab", 2, ())
+        fresh = Pilot(bed, tmp_path / "fresh", ("n05", "n06", "n07", "n08", "n09"), "cd", 2, ())
+        try:
+            bed.wait_for(lambda: len(fresh.ranks("d")) == 2, "the tasks of one job")
+            bed.kill_node("n08")
+            bed.wait_for(lambda: all(long.agents(name) == 3 for name in "ab"), "the agents of the other job")
+            bed.kill_node("n04")
+            bed.wait_for(lambda: long.status("b"), "the end of the task that has no spare")
+            bed.wait_for(lambda: len(fresh.ranks("d")) == 4, "the task on the node that nobody used")
+            for pilot, name in ((long, "a"), (fresh, "c"), (fresh, "d")):
+                assert pilot.status(name) == ""
+                (pilot.place / f"{name}.done").touch()
+            bed.wait_for(lambda: bed.job(long.id) == bed.job(fresh.id) == "COMPLETED", "the ends")
+        except BaseException:
+            print(long.told(), fresh.told())
+            raise
+    assert (sorted(long.ranks("a")), long.status("a")) == (["0 n01", "0 n02"], "0")
+    assert (sorted(long.ranks("b")), long.status("b")) == (["0 n03", "0 n04"], "1")
+    assert (sorted(fresh.ranks("c")), fresh.status("c")) == (["0 n05", "0 n06"], "0")
+    assert (sorted(fresh.ranks("d")), fresh.status("d")) == (["0 n07", "0 n08", "1 n07", "1 n09"], "0")

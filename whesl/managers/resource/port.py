@@ -360,6 +360,25 @@ class StepHolder(Protocol):
         ...
 
 
+class StepPlace(msgspec.Struct, frozen=True):
+    """A running step: the process of this node that started it, 0 for one elsewhere, and the step's nodes."""
+
+    launcher: int
+    nodes: tuple[str, ...]
+
+
+@runtime_checkable
+class LocatesSteps(Protocol):
+    """What an allocation also offers when its resource manager's books say on which nodes steps run."""
+
+    def step_places(self) -> list[StepPlace]:
+        """Return the job's running steps, without WHESL's own.
+
+        Raises CouldNotObserveError when the resource manager did not say.
+        """
+        ...
+
+
 @runtime_checkable
 class TellsEvents(Protocol):
     """What an allocation also offers when its resource manager tells what happens, unasked."""

@@ -100,7 +100,7 @@ class Steps:
         """Claim the nodes of an attempt that is to start; without an account, each is the task's own."""
         account, task, nodes = self._job.setup.account, str(self._directory.path), command.nodes
         refused = used = frozenset[str]()
-        if account:
+        if self._job.setup.claims(nodes):
             with contextlib.suppress(OSError):  # as without the account
                 refused, used = node_claims.exchange(account, task, nodes, frozenset(command.shared))
         return NodesClaimed(nodes=nodes, refused=tuple(sorted(refused)), used=tuple(sorted(used)))

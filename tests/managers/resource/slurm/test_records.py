@@ -408,3 +408,17 @@ def test_our_own_steps_have_none_of_the_job_s_defaults() -> None:
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30))
 def test_counts_there_and_back(counts: list[int]) -> None:
     assert expand_counts(compress_counts(counts)) == counts
+
+
+STEPS_OF_PILOTS = """\
+StepId=1.batch State=RUNNING Partition=main NodeList=n01 Nodes=1 Name=batch SrunHost:Pid=(null):0
+StepId=1.0 State=RUNNING Partition=main NodeList=n[01-02] Nodes=2 Name=sleep SrunHost:Pid=n01:15
+StepId=1.1 State=RUNNING Partition=main NodeList=n[03-04] Nodes=2 Name=whesl-ab12 SrunHost:Pid=n01:16
+"""
+
+
+def test_running_steps_tell_who_started_them_and_where_they_run() -> None:
+    assert slurm_command_output.running_steps(STEPS_OF_PILOTS) == [
+        slurm_command_output.RunningStep("1.0", "sleep", "n01", 15, ("n01", "n02")),
+        slurm_command_output.RunningStep("1.1", "whesl-ab12", "n01", 16, ("n03", "n04")),
+    ]

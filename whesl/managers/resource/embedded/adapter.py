@@ -22,10 +22,18 @@ from whesl.managers.resource.embedded.daemons import command_prefix
 from whesl.managers.resource.embedded.environment import cleaned
 from whesl.managers.resource.embedded.protocol import NodeView
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Dependency, Job, JobSpec
-from whesl.managers.resource.port import AllocationInfo, JobRecord, JobRequest, NodeRecord, Step, StepRequest
+from whesl.managers.resource.port import (
+    AllocationInfo,
+    JobRecord,
+    JobRequest,
+    NodeRecord,
+    Step,
+    StepPlace,
+    StepRequest,
+)
 from whesl.managers.resource.slurm.attempt_environment import for_nodes, for_own_step, nodes_of
 from whesl.managers.resource.slurm.slurm_command_output import comment_for, remarked
-from whesl.managers.resource.slurm.srun_steps import step_command
+from whesl.managers.resource.slurm.srun_steps import OWN_STEP, step_command
 from whesl.managers.resource.slurm.states import reason_text
 from whesl.managers.resource.step_process import StepProcess, start
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError, WheslError
@@ -218,7 +226,7 @@ class LocalAllocation:
     def launch(self, request: StepRequest) -> LocalStep:
         """Start a step on exactly these nodes, beside whatever runs there."""
         token = secrets.token_hex(8)
-        command = [*self._prefix, *step_command(request, f"whesl-{token}")]
+        command = [*self._prefix, *step_command(request, f"{OWN_STEP}{token}")]
         environ = for_own_step({**self._environ, **request.environment})
         environ |= {"SLURM_JOB_ID": self._job_id, "WHESL_STEP_TOKEN": token}
         return LocalStep(start(command, environ, "srun"), token, request.nodes)
@@ -263,6 +271,15 @@ class LocalAllocation:
             node: seen.get(node, NodeState.UNKNOWN) if node in kept else NodeState.DOWN
             for node in self._nodes
         }
+
+    def step_places(self) -> list[StepPlace]:
+        """Return where the job's steps run; those with a lost node among them."""
+        found = self._ask(protocol.ListJobs(jobs=(self._job_id,), steps=True), protocol.Jobs).steps
+        return [
+            StepPlace(step.launcher, tuple(share.node for share in step.shares))
+            for step in found
+            if not step.ended and not step.name.startswith(OWN_STEP)
+        ]
 
     def gone(self, node: str) -> bool | None:
         """Whether the kernel refuses connections to the node's socket: its daemon ended and left the file.

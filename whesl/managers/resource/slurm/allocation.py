@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 
 from whesl.managers.resource import hostlist
-from whesl.managers.resource.port import AllocationInfo, Step, StepRequest, Suspended
+from whesl.managers.resource.port import AllocationInfo, Step, StepPlace, StepRequest, Suspended
 from whesl.managers.resource.slurm import kept_output, slurm_command_output
 from whesl.managers.resource.slurm.attempt_environment import (
     components,
@@ -24,8 +24,9 @@ from whesl.managers.resource.slurm.attempt_environment import (
 from whesl.managers.resource.slurm.command import TIMEOUT, DeniedError, SlurmCommands
 from whesl.managers.resource.slurm.releases import Ability, controller_release
 from whesl.managers.resource.slurm.scheduler import accounting_kept, cluster_settings, requeues_preempted
+from whesl.managers.resource.slurm.slurm_command_output import RunningStep
 from whesl.managers.resource.slurm.slurmd_probe import Slurmds
-from whesl.managers.resource.slurm.srun_steps import SlurmStep, step_command
+from whesl.managers.resource.slurm.srun_steps import OWN_STEP, SlurmStep, step_command
 from whesl.managers.resource.step_process import start
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.model.states import NodeState
@@ -72,7 +73,7 @@ class SlurmAllocation:
         them until Slurm has declared that node down. Raises RefusedError when srun cannot be started.
         """
         self.slurmds.learn()
-        name = f"whesl-{secrets.token_hex(6)}"
+        name = f"{OWN_STEP}{secrets.token_hex(6)}"
         environ = for_own_step({**self._environ, **request.environment})
         command = step_command(request, name, self._components)
         return SlurmStep(start(command, {**environ, "SLURM_JOB_ID": self._job_id}, "srun"), name)
@@ -124,16 +125,28 @@ class SlurmAllocation:
     def end_steps_of(self, launchers: Collection[int]) -> frozenset[str]:
         """Have Slurm end the steps that these processes of this node have started, and return their ids."""
         self._reap()
-        known = slurm_command_output.launchers(
-            self._commands.run("scontrol", "-o", "show", "step", self._job_id)
-        )
-        here = {self._environ.get("SLURMD_NODENAME", ""), os.uname().nodename.split(".")[0]}
         steps = frozenset(
-            step for step, (host, pid) in known.items() if pid in launchers and host.split(".")[0] in here
+            step.id for step in self._running_steps() if step.pid in launchers and self._started_here(step)
         )
         if steps:
             self._end(sorted(steps), signals.SIGKILL)
         return steps
+
+    def step_places(self) -> list[StepPlace]:
+        """Return where the job's steps run; those of a node that Slurm has called down are gone."""
+        return [
+            StepPlace(step.pid if self._started_here(step) else 0, step.nodes)
+            for step in self._running_steps()
+            if not step.name.startswith(OWN_STEP)
+        ]
+
+    def _running_steps(self) -> list[RunningStep]:
+        shown = self._commands.run("scontrol", "-o", "show", "step", self._job_id)
+        return slurm_command_output.running_steps(shown)
+
+    def _started_here(self, step: RunningStep) -> bool:
+        here = {self._environ.get("SLURMD_NODENAME", ""), os.uname().nodename.split(".")[0]}
+        return step.host.split(".")[0] in here
 
     def _reap(self) -> None:
         self._background = [process for process in self._background if process.poll() is None]

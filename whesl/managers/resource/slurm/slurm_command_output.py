@@ -144,14 +144,25 @@ def steps(output: str) -> dict[str, str]:
     return {name: step_id for step_id, name in _rows(output, len(_STEP_FIELDS), "squeue -s")}
 
 
-def launchers(output: str) -> dict[str, tuple[str, int]]:
-    """Return the node and process that started each step, from ``scontrol -o show step JOB``, by its id."""
-    found: dict[str, tuple[str, int]] = {}
+class RunningStep(msgspec.Struct, frozen=True):
+    """A step: its id and name, the node and process that started it, and its nodes."""
+
+    id: str
+    name: str
+    host: str
+    pid: int
+    nodes: tuple[str, ...]
+
+
+def running_steps(output: str) -> list[RunningStep]:
+    """Return the steps that a launcher has started, from ``scontrol -o show step JOB``."""
+    found = []
     for line in output.splitlines():
         fields = dict(word.partition("=")[::2] for word in line.split())
         host, _, pid = fields.get("SrunHost:Pid", "").rpartition(":")
-        if pid.isdecimal() and (step := fields.get("StepId")):
-            found[step] = (host, int(pid))
+        if pid.isdecimal() and int(pid) and (step := fields.get("StepId")):
+            nodes = _hosts(fields.get("NodeList", ""), "scontrol show step")
+            found.append(RunningStep(step, fields.get("Name", ""), host, int(pid), nodes))
     return found
 
 

@@ -12,6 +12,8 @@ from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.step_process import StepProcess
 from whesl.model.errors import UsageError
 
+OWN_STEP = "whesl-"  # what the names of WHESL's own steps begin with
+
 
 class SlurmStep(StepProcess):
     """A step and the srun that stands for it."""

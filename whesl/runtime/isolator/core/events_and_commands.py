@@ -130,6 +130,13 @@ class NodeSeen(Event, frozen=True, kw_only=True):
     found: tuple[Detected, ...] = ()
 
 
+class StepsSeen(Event, frozen=True, kw_only=True):
+    """The nodes on which steps of the task run, and those of other tasks' steps in the same job."""
+
+    own: tuple[str, ...]
+    others: tuple[str, ...]
+
+
 class LeaseEnded(Event, frozen=True, kw_only=True):
     """A node's agent has killed processes of the task since its lease was over.
 

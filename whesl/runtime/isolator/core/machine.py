@@ -15,6 +15,7 @@ from whesl.model.states import NodeState, TaskState
 from whesl.runtime.isolator.core import (
     controls,
     lost_nodes,
+    neighbours,
     predictions,
     registration,
     resource_manager_exceptions,
@@ -52,6 +53,7 @@ from whesl.runtime.isolator.core.events_and_commands import (
     Signalled,
     Started,
     StepDone,
+    StepsSeen,
     Stopped,
     Tick,
 )
@@ -477,6 +479,7 @@ _HANDLERS: dict[type[Event], Callable[[Transition, Any], None]] = {
     EvidenceCollected: task_recovery_sequence.take_evidence,
     NodeSeen: _on_node,
     NodesClaimed: _on_nodes_claimed,
+    StepsSeen: neighbours.on_steps_seen,
     LeaseEnded: _on_lease_ended,
     Stopped: _on_stopped,
     JournalTroubled: _on_journal,

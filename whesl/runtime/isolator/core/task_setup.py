@@ -43,7 +43,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     use_own_node: bool = True
     requeue: RequeueSaid = RequeueSaid.UNKNOWN
     kept: bool = False
-    account: str = ""  # the directory of the allocation's account of nodes; "" where it uses all of them
+    account: str = ""  # the directory of the allocation's account of nodes; "" where a node is all there is
     taken: tuple[str, ...] = ()  # nodes that other tasks used when this one began
     heterogeneous: bool = False  # of several components, whose nodes do not stand for each other
     cluster: dict[str, str] = {}
@@ -57,6 +57,11 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     def exceptions(self) -> tuple[ExceptionSpec, ...]:
         """Return the exceptions that the rules have for the task, in their order."""
         return self.spec.exceptions_of(self.task) if self.spec is not None else ()
+
+    def claims(self, active: tuple[str, ...]) -> bool:
+        """Whether the account has to say which nodes a task uses: it uses fewer than it could."""
+        most, _ = node_division.usual(self.nodes, self.own_node, use_own=self.use_own_node)
+        return bool(self.account) and len(active) < most
 
     def unwatched(self) -> str:
         """Return the warning for a task that no exception names: one of the names may be wrong."""

@@ -106,10 +106,12 @@ class Starter:
         file_retry.make_directory(str(directory.attempt(number)))
         self.write_reconfigure(command.configuration)
         file_retry.replace(directory.hosts, "".join(f"{n}\n" for n in command.nodes.active).encode())
-        if account := self._job.setup.account:
+        if self._job.setup.claims(command.nodes.active):
             # other tasks may take these nodes then, as without the account
             with contextlib.suppress(OSError):
-                node_claims.claim(account, str(directory.path), lambda *_: command.nodes.active)
+                node_claims.claim(
+                    self._job.setup.account, str(directory.path), lambda *_: command.nodes.active
+                )
         launch = self._compose(command)
         if command.nodes.swapped:
             # Only here: swaps are rare, and what starts a task's first attempt loads no more than that needs.

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
     """Claim a task's nodes, and return the fields of its ``Setup`` that name the allocation's account.
 
-    To be called with the task's lock held: by the lock, other tasks see that the claim is valid.
+    To be called with the task's lock held: by the lock, other tasks see that the claim is valid. A task that
+    may use all nodes claims none, but the account knows of it.
 
     Args:
         setup: the JSON of the ``Setup`` so far.
@@ -25,16 +26,17 @@ def settle(setup: Mapping[str, Any], home: str, task: str) -> dict[str, Any]:
         task: the task's directory.
     """
     nodes, wanted = tuple(setup["nodes"]), setup["active"]
-    if not setup["job_id"] or setup["heterogeneous"] or not wanted or wanted >= len(nodes):
+    if not setup["job_id"] or setup["heterogeneous"] or len(nodes) < 2:
         return {}
+    part = bool(wanted) and wanted < len(nodes)
     _, last = node_division.usual(nodes, setup["own_node"], use_own=setup["use_own_node"])
     account = node_claims.account(home, setup["rjms"], setup["job_id"], setup["restarts"])
+
+    def choose(used: frozenset[str], _own: object) -> tuple[str, ...]:
+        return node_division.divided(nodes, wanted, frozenset(), last | used)[0] if part else ()
+
     try:
-        _, used = node_claims.claim(
-            account,
-            task,
-            lambda used, _: node_division.divided(nodes, wanted, frozenset(), last | used)[0],
-        )
+        _, used = node_claims.claim(account, task, choose)
     except OSError:
         return {}  # without the account, other tasks may use the same nodes
-    return {"account": account, "taken": sorted(used)}
+    return {"account": account, "taken": sorted(used) if part else []}

@@ -137,6 +137,16 @@ def lives(task: str) -> bool:
     return takeover_lock.holder(f"{task}/lock") is not None
 
 
+def neighbours(directory: str, task: str) -> bool:
+    """Whether other tasks run in an allocation. Raises OSError.
+
+    Args:
+        directory: the account.
+        task: the directory of the task that asks.
+    """
+    return any(lives(whose) for whose in newest(directory)[1] if whose != task)
+
+
 def forget(home: str, before: float) -> None:
     """Remove the accounts that no task uses any more and that have not changed since.
 

@@ -32,6 +32,7 @@ from whesl.runtime.isolator.nodes.liveness import NodeLost, NodeUp, Silence
 from whesl.runtime.isolator.nodes.manager_node_states import NodeStates
 from whesl.runtime.isolator.nodes.program_start_detection import Probe
 from whesl.runtime.isolator.nodes.stacks import Stacks
+from whesl.runtime.isolator.nodes.step_places import StepPlaces
 from whesl.runtime.isolator.task.taskdir import Job, TaskDir
 from whesl.runtime.journal.records.isolator_records import RESOURCE_MANAGER
 from whesl.runtime.node_agent import messages
@@ -94,6 +95,7 @@ class Nodes:
         self._held_signal = HeldSignal()
         self._deferred: tuple[KillAttempt, str, int | None] | None = None
         self._states = NodeStates(allocation, asker, setup.nodes, self._changed, self._answered)
+        self._places = StepPlaces(allocation, job, str(directory.path), feed)
         self._check_at: float | None = None
         self._ending = 0  # the last attempt that the isolator has decided to end
         self._heard_by = 0.0
@@ -129,7 +131,11 @@ class Nodes:
     @property
     def sockets(self) -> tuple[zmq.Socket[bytes] | int, ...]:
         """What has to be polled for reading."""
-        return (*self.suspension.sockets, *(self._agents.sockets if self._agents else ()))
+        return (
+            *self.suspension.sockets,
+            *self._places.sockets,
+            *(self._agents.sockets if self._agents else ()),
+        )
 
     @property
     def lost(self) -> tuple[str, ...]:
@@ -142,6 +148,7 @@ class Nodes:
         times += [time for time in (self._check_at, self.suspension.next_deadline()) if time is not None]
         times += [self._heard_by] if now < self._heard_by else []
         times += [time for time in (self._probe.due, self._held_signal.due) if time is not None]
+        times.append(self._places.next_deadline())
         if self._stacks is not None:
             times.append(self._stacks.deadline)
         if self._agents is not None and (next_ := self._agents.next_deadline()) is not None:
@@ -155,12 +162,13 @@ class Nodes:
             if isinstance(fact, NodeLost):
                 self._states.due = now
                 down = NodeState.RELEASED if self._states.released(fact.node) else NodeState.DOWN
-                self._feed(NodeSeen(node=fact.node, state=down, reason=fact.reason, source="agent"))
+                self._places.tell(NodeSeen(node=fact.node, state=down, reason=fact.reason, source="agent"))
             elif isinstance(fact, NodeUp):
-                self._feed(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
+                self._places.tell(NodeSeen(node=fact.node, state=NodeState.UP, reason="", source="agent"))
                 self._came_back(fact.node)
             else:
                 self._hear_agent(fact.peer, fact.message)
+        self._places.poll(now, unattended=self._agents is None or bool(self._silence.never_heard()))
         self._probe.poll(now)
         self._held_signal.poll(now)
         if self._stacks is not None and now >= self._stacks.deadline:
@@ -205,7 +213,8 @@ class Nodes:
             return False
         if self._states.at_end(attempt, now, ours=self._ending == attempt):
             self._heard_by = now + HEARING
-        return self._states.waits(now, also=self._silence.undecided() or now < self._heard_by)
+        also = self._silence.undecided() or self._places.holds or now < self._heard_by
+        return self._states.waits(now, also=also)
 
     def may_be_lost(self, attempt: int, used: Sequence[str], now: float) -> bool:
         """Whether an attempt's success has to wait for the resource manager's report on its nodes; bounded.
@@ -222,7 +231,7 @@ class Nodes:
         if all(there) and not self._silence.undecided():
             return False
         self._states.at_end(attempt, now, ours=self._ending == attempt)
-        return self._states.waits(now)
+        return self._states.waits(now, also=self._places.holds)
 
     def probe(self, attempt: int, token: str, runner: int | None) -> None:
         """Look for an attempt's program until it is seen; ProgramSeen follows. Arguments as for ``fence``."""
@@ -241,7 +250,7 @@ class Nodes:
             # The resource manager is slower than the agents: what an agent reports holds until the agent
             # reports another.
             return
-        self._feed(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
+        self._places.tell(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
 
     # Fencing -----------------------------------------------------------------------------------------
 
@@ -254,6 +263,7 @@ class Nodes:
             runner: its runner's process number, where that is known.
         """
         self._ending = command.attempt
+        self._places.forget()
         self._probe.end()
         if self._stacks is not None:
             self._deferred = (command, token, runner)
@@ -453,5 +463,6 @@ class Nodes:
     def close(self) -> None:
         """Dismiss the agents."""
         self.suspension.close()
+        self._places.close()
         if self._agents is not None:
             self._agents.close()

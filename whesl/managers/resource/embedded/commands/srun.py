@@ -162,6 +162,7 @@ def _step(
         job=job.id,
         name=last["job-name"] if "job-name" in given else os.path.basename(command[0]),  # noqa: PTH119
         token=os.environ.get("WHESL_STEP_TOKEN", ""),
+        launcher=os.getpid(),
         overlap="overlap" in last and "exclusive" not in given,
         overcommit="overcommit" in last,
         **fields,

@@ -180,13 +180,17 @@ class StepShare(Record, frozen=True, kw_only=True):
 
 
 class Step(Record, frozen=True, kw_only=True):
-    """A step of a job. ``open_nodes`` have not reported their end; ``code`` is the highest so far."""
+    """A step of a job. ``open_nodes`` have not reported their end; ``code`` is the highest so far.
+
+    ``launcher`` is the process number of its srun.
+    """
 
     job: int
     restart: int
     id: int
     name: str = ""
     token: str = ""
+    launcher: int = 0
     shares: tuple[StepShare, ...] = ()
     cpus_per_task: int = 1
     overlap: bool = False
@@ -204,6 +208,7 @@ class StepWish(Record, frozen=True, kw_only=True):
     job: int
     name: str = ""
     token: str = ""
+    launcher: int = 0
     nodes: Count | None = None
     tasks: Count | None = None
     cpus_per_task: Count = 1

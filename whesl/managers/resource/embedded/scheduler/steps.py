@@ -164,6 +164,7 @@ class StepTable:
             id=max(self._steps.get((job.id, job.restarts), {}), default=-1) + 1,
             name=wish.name,
             token=wish.token,
+            launcher=wish.launcher,
             shares=tuple(step_shares),
             cpus_per_task=wish.cpus_per_task,
             overlap=wish.overlap,

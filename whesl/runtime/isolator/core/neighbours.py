@@ -1,0 +1,30 @@
+"""A task beside others that may use any node of their job: the nodes of its steps are its own. Pure."""
+
+from __future__ import annotations
+
+from whesl.model.allocation_nodes import NodeSet
+from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, StepsSeen
+from whesl.runtime.isolator.core.state import Phase
+from whesl.runtime.isolator.core.task_setup import split
+from whesl.runtime.isolator.core.transition_context import Transition
+from whesl.runtime.journal.records import isolator_records as records
+
+
+def on_steps_seen(transition: Transition, event: StepsSeen) -> None:
+    """From now on, the task uses the nodes of its steps, and nodes without any task's steps are its spares.
+
+    It uses all nodes as before where nothing is known of its own steps, or of others'.
+    """
+    state = transition.state
+    whole = split(state.setup).active
+    own = tuple(node for node in whole if node in event.own)
+    runs = state.phase in (Phase.LAUNCHING, Phase.RUNNING)
+    if not runs or state.setup.active or state.nodes.active != whole:
+        return
+    if not event.others or own in ((), whole):
+        return
+    rest = (*whole, *state.nodes.spares)
+    spares = tuple(node for node in rest if node not in (*own, *event.others))
+    transition.record(records.Nodes(nodes=NodeSet(active=own, spares=spares)))
+    transition.say(f"its steps run on {', '.join(own)}, steps of other tasks on {', '.join(event.others)}")
+    transition.do(ClaimNodes(nodes=own, shared=own))
