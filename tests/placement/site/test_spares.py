@@ -17,7 +17,7 @@ from whesl.model.workflow import BadNode, Task
 from whesl.placement.site import spare_failure_risk
 from whesl.placement.site.flux.table_predictor import Published
 from whesl.placement.site.publish.risk_table import NodeRisk, Table
-from whesl.runtime.operations import node
+from whesl.runtime.operations import spare_choice
 from whesl.runtime.operations.plan import Context
 
 
@@ -70,4 +70,4 @@ def test_risk_orders_spares_behind_what_is_known_of_them() -> None:
         silent=("n5",),
         predicted={"n2": 0.0, "n3": 0.5, "n4": 0.1, "n5": 0.0},
     )
-    assert node.in_order(context, 10.0) == ("n4", "n3", "n2", "n5")
+    assert spare_choice.in_order(context, 10.0) == ("n4", "n3", "n2", "n5")

@@ -91,7 +91,12 @@ class _Nodes:
 
 
 def _checked(
-    monkeypatch: pytest.MonkeyPatch, place: Path, nodes: _Nodes, check: str, **arguments: Any
+    monkeypatch: pytest.MonkeyPatch,
+    place: Path,
+    nodes: _Nodes,
+    check: str,
+    unusable: tuple[str, ...] = (),
+    **arguments: Any,
 ) -> dict[str, Any]:
     monkeypatch.setenv("WHESL_HOME", str(place / "home"))
     monkeypatch.setattr(handler, "current_allocation", lambda _: nodes)
@@ -101,6 +106,7 @@ def _checked(
     request = {
         "step": {"arguments": {"check": str(script), **arguments}},
         "nodes": {"active": ["n01", "n02"], "spares": ["n03", "n04"], "lost": [], "swapped": {}},
+        "unusable": list(unusable),
         "workspace": str(place),
     }
     return handler.handle(request)
@@ -132,6 +138,14 @@ def test_what_could_not_be_asked_stays_in_use(tmp_path: Path, monkeypatch: pytes
     assert answer["note"] == "2 nodes checked; n01, n02 could not be asked"
     silent = _checked(monkeypatch, tmp_path, _Nodes(), "sleep 600", timeout=0.5)
     assert silent["outcome"] == "continue" and not silent["bad_nodes"], "the resource manager may be busy"
+
+
+def test_spares_that_cannot_be_taken_are_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent spare, or one that another task uses, was put in an unfit node's place."""
+    answer = _checked(monkeypatch, tmp_path, _Nodes(), '[ "$NODE" != n02 ]', unusable=("n03",))
+    assert list(answer["node_set"]["active"]) == ["n01", "n04"]
+    assert list(answer["node_set"]["spares"]) == ["n03"]
+    assert answer["note"] == "3 nodes checked; n02 unfit"
 
 
 @pytest.mark.parametrize("without", ["escalate", "continue"])

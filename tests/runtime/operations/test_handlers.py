@@ -18,6 +18,7 @@ from tests.runtime.operations.builders import NODES, NOW, context, evidence, rai
 from tests.waiting import until
 from whesl.model.evidence import Evidence
 from whesl.model.outcomes import StepOutcome
+from whesl.model.workflow import BadNode
 from whesl.runtime.operations.custom_handlers import request
 from whesl.runtime.operations.plan import Context, RecoveryError, StepResult, make_plan
 from whesl.runtime.operations.step_execution import HostPorts, execute
@@ -105,6 +106,15 @@ def test_the_documented_request_has_the_real_fields() -> None:
         free["configuration"]["environment"] = None
         free["evidence"] = free["evidence"][0] | {"captures": None}
     assert shape(documented) == shape(real)
+
+
+def test_spares_come_in_the_order_in_which_they_are_taken() -> None:
+    """A handler that took the first spare took one that was known as bad, or silent."""
+    bad = BadNode(node="n04", reason="flaky", task="w/other_1", time=NOW, expires=NOW + 60)
+    asked = request(step("NODE.REPLACE"), context(bad_nodes=(bad,)))
+    assert asked["nodes"]["spares"] == ("n05", "n04") and asked["unusable"] == []
+    asked = request(step("NODE.REPLACE"), context(silent=("n04",)))
+    assert asked["nodes"]["spares"] == ("n05", "n04") and asked["unusable"] == ["n04"]
 
 
 def test_what_a_handler_changes(tmp_path: Path) -> None:

@@ -10,14 +10,15 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from whesl.managers.resource import current_allocation
-from whesl.managers.resource.port import Allocation, Step, StepRequest
+from whesl.managers.resource.port import Allocation, StepRequest
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.errors import WheslError
 from whesl.runtime.node_health.judgement import Facts, replaced, unfit
@@ -26,6 +27,16 @@ from whesl.runtime.wire.keys import home
 PROBE = "whesl.runtime.node_health.node_probe"
 _AT_ONCE = 32  # steps: a controller starts so many within a second
 _LOOK = 0.1  # seconds between two looks at them
+
+
+class Unasked(NamedTuple):
+    """A node that could not be asked, which says nothing of its health.
+
+    Attributes:
+        why: in words.
+    """
+
+    why: str
 
 
 class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,14 +68,19 @@ def handle(request: dict[str, Any]) -> dict[str, Any]:
     """
     arguments = msgspec.convert(request["step"]["arguments"], Arguments)
     nodes = msgspec.convert(request["nodes"], NodeSet)
+    unusable = frozenset(request["unusable"])
+    asked = (*nodes.active, *(spare for spare in nodes.spares if spare not in unusable))
     directories = (request["workspace"], "/tmp", "/dev/shm", *arguments.directories)  # noqa: S108
     there = tuple(dict.fromkeys(one for one in directories if Path(one).is_dir()))
-    told, unasked = _told(current_allocation(os.environ), (*nodes.active, *nodes.spares), there, arguments)
+    command = (sys.executable, "-m", PROBE, arguments.check, *there)
+    answers = _answers(current_allocation(os.environ), asked, command, arguments.timeout)
+    unasked = {node: one.why for node, one in answers.items() if isinstance(one, Unasked)}
+    told = {node: one for node, one in answers.items() if not isinstance(one, Unasked)}
     found = unfit(told)
-    bad = {node: found[node] for node in (*nodes.active, *nodes.spares) if node in found}
+    bad = {node: found[node] for node in asked if node in found}
     for node, why in (bad | unasked).items():
         sys.stderr.write(f"{node}: {why}\n")
-    after = replaced(nodes, bad)
+    after = replaced(nodes, bad, unusable)
     answer = {
         "outcome": "continue",
         "note": _note(len(told), bad, unasked, after.missing),
@@ -84,63 +100,68 @@ def _note(checked: int, bad: Iterable[str], unasked: Iterable[str], missing: Ite
     return "; ".join(parts)
 
 
-def _told(
-    allocation: Allocation, nodes: tuple[str, ...], directories: tuple[str, ...], arguments: Arguments
-) -> tuple[dict[str, Facts | str], dict[str, str]]:
-    """Return what each node told, and the nodes that could not be asked, with the reasons.
+def _answers(
+    allocation: Allocation, nodes: Sequence[str], command: tuple[str, ...], timeout: float
+) -> dict[str, Facts | str | Unasked]:
+    """Run the probe on each node, some at once, and return what each of them told.
 
-    A launcher that failed says nothing of its node, and neither does silence where no node has answered: the
-    resource manager may be busy.
+    Silence says nothing of a node where no node has answered: the resource manager may be busy.
     """
-    told: dict[str, Facts | str] = {}
-    unasked: dict[str, str] = {}
-    waiting, running = list(nodes), dict[str, tuple[Step, float]]()
+    told: dict[str, Facts | str | Unasked] = {}
+    waiting, running = deque(nodes), list[_Probe]()
     with tempfile.TemporaryDirectory(dir=home(), prefix="health-") as place:
         while waiting or running:
             while waiting and len(running) < _AT_ONCE:
-                node = waiting.pop(0)
-                request = StepRequest(
-                    command=(sys.executable, "-m", PROBE, arguments.check, *directories),
-                    nodes=(node,),
-                    tasks=1,
-                    workdir="/",
-                    output=f"{place}/{node}",
-                    error=f"{place}/{node}.error",
-                )
+                node = waiting.popleft()
                 try:
-                    running[node] = allocation.launch(request), time.monotonic() + arguments.timeout
+                    running.append(_Probe(allocation, node, command, Path(place, node), timeout))
                 except (WheslError, OSError) as error:
-                    unasked[node] = str(error)
-            for node, (step, end) in list(running.items()):
-                status = step.poll()
-                if status is None and time.monotonic() < end:
-                    continue
-                del running[node]
-                lines = _text(Path(place, node)).splitlines()
-                if status is None:
-                    allocation.signal(step, signal.SIGKILL)
-                    told[node] = f"no answer within {arguments.timeout:g} s"
-                elif not lines:
-                    unasked[node] = f"its step ended with status {status}{_last_line(Path(place, node))}"
-                else:
-                    told[node] = _answer(lines, f"its check ended with status {status}")
+                    told[node] = Unasked(str(error))
+            told |= {probe.node: answer for probe in running if (answer := probe.answer()) is not None}
+            running = [probe for probe in running if probe.node not in told]
             time.sleep(_LOOK)
-    if not any(isinstance(one, Facts) for one in told.values()):
-        unasked |= {node: str(why) for node, why in told.items()}
-        told = {}
-    return told, unasked
+    if any(isinstance(one, Facts) for one in told.values()):
+        return told
+    return {node: Unasked(one) if isinstance(one, str) else one for node, one in told.items()}
 
 
-def _answer(lines: list[str], otherwise: str) -> Facts | str:
-    try:
-        return msgspec.json.decode(lines[-1], type=Facts)
-    except msgspec.DecodeError:
-        return otherwise
+class _Probe:
+    """The probe of one node, a step of the resource manager."""
 
+    def __init__(
+        self, allocation: Allocation, node: str, command: tuple[str, ...], output: Path, timeout: float
+    ) -> None:
+        self.node = node
+        self._allocation, self._output, self._timeout = allocation, output, timeout
+        self._error = output.with_name(f"{node}.error")
+        self._step = allocation.launch(
+            StepRequest(
+                command=command,
+                nodes=(node,),
+                tasks=1,
+                workdir="/",
+                output=str(output),
+                error=str(self._error),
+            )
+        )
+        self._end = time.monotonic() + timeout
 
-def _last_line(output: Path) -> str:
-    said = _text(output.with_name(f"{output.name}.error")).strip().rpartition("\n")[2][:200]
-    return f": {said}" if said else ""
+    def answer(self) -> Facts | str | Unasked | None:
+        """Return what the node told, why it told nothing, or None while it may still answer."""
+        status = self._step.poll()
+        if status is None and time.monotonic() < self._end:
+            return None
+        if status is None:
+            self._allocation.signal(self._step, signal.SIGKILL)
+            return f"no answer within {self._timeout:g} s"
+        lines = _text(self._output).splitlines()
+        if not lines:  # not even the probe's first line: a launcher that failed says nothing of its node
+            said = _text(self._error).strip().rpartition("\n")[2][:200]
+            return Unasked(f"its step ended with status {status}{f': {said}' if said else ''}")
+        try:
+            return msgspec.json.decode(lines[-1], type=Facts)
+        except msgspec.DecodeError:
+            return f"its check ended with status {status}"
 
 
 def _text(file: Path) -> str:

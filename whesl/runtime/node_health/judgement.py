@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -61,12 +61,13 @@ def unfit(told: Mapping[str, Facts | str]) -> dict[str, str]:
     return found
 
 
-def replaced(nodes: NodeSet, bad: Mapping[str, str]) -> Replaced:
+def replaced(nodes: NodeSet, bad: Container[str], unusable: frozenset[str] = frozenset()) -> Replaced:
     """Return the nodes with fit spares in the places of unfit ones; unfit spares are no longer considered.
 
     Args:
-        nodes: as they were.
+        nodes: as they were, the spares in the order in which they are taken.
         bad: the unfit ones.
+        unusable: spares that cannot be taken now, and remain spares.
     """
     for spare in nodes.spares:
         if spare in bad:
@@ -76,7 +77,7 @@ def replaced(nodes: NodeSet, bad: Mapping[str, str]) -> Replaced:
         if node not in bad:
             continue
         try:
-            nodes = nodes.replace(node)
+            nodes = nodes.replace(node, avoid=unusable)
         except LookupError:
             missing.append(node)
     return Replaced(nodes, tuple(missing))

@@ -21,6 +21,7 @@ from whesl.model.workflow import BadNode
 from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations.bounded_process import run_limited
 from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.spare_choice import in_order, unusable
 from whesl.runtime.operations.step_arguments import HANDLER_TIMEOUT, absolute
 
 GROUP = "whesl.handlers"
@@ -77,6 +78,7 @@ class Answer(_Strict, frozen=True, kw_only=True):
 def request(step: PlanStep, context: Context) -> dict[str, Any]:
     """Return the request that a handler reads, as JSON values."""
     raised = step.raised
+    nodes = msgspec.structs.replace(context.nodes, spares=in_order(context, raised.time))
     document = {
         "version": PROTOCOL,
         "step": {
@@ -98,7 +100,8 @@ def request(step: PlanStep, context: Context) -> dict[str, Any]:
         "workspace": context.workspace,
         "command": context.command,
         "attempt": context.attempt,
-        "nodes": context.nodes,
+        "nodes": nodes,
+        "unusable": sorted(unusable(context)),
         "batch_host": context.batch_host,
         "bad_nodes": context.bad_nodes,
         "configuration": context.configuration,

@@ -12,8 +12,9 @@ from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
 from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.node import SPARES_EXHAUSTED, in_order, silent
+from whesl.runtime.operations.node import SPARES_EXHAUSTED
 from whesl.runtime.operations.plan import Context, RecoveryError, StepResult, capture_values
+from whesl.runtime.operations.spare_choice import in_order, unusable
 from whesl.runtime.operations.step_arguments import JobAdd, JobRemove, JobReplace
 
 
@@ -85,7 +86,7 @@ def _resized(wanted: int, now: float, context: Context) -> NodeSet:
         return msgspec.structs.replace(
             nodes, active=nodes.active[:wanted], spares=(*nodes.spares, *nodes.active[wanted:])
         )
-    spares, gone = in_order(context, now), silent(context)
+    spares, gone = in_order(context, now), unusable(context)
     usable = tuple(spare for spare in spares if spare not in gone)
     if len(usable) < missing:
         raise RecoveryError(

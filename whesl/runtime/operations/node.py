@@ -7,7 +7,7 @@ under suspicion but alive leaves the launcher's node set like any other; the scr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from whesl.model.outcomes import StepOutcome
 from whesl.model.workflow import BadNode, Grade
 from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
+from whesl.runtime.operations.spare_choice import avoided, in_order, unusable
 from whesl.runtime.operations.step_arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.runtime.operations.suspect_node import grade_of, match_node
 
@@ -38,7 +39,7 @@ def replace(step: PlanStep, arguments: NodeReplace, context: Context) -> StepRes
     now = step.raised.time
     nodes = msgspec.structs.replace(context.nodes, spares=in_order(context, now))
     try:
-        nodes = nodes.replace(node, avoid=silent(context))
+        nodes = nodes.replace(node, avoid=unusable(context))
     except LookupError:
         busy = dict.fromkeys(context.busy, "used by another task")
         there = ", ".join(f"{spare} is {busy.get(spare, 'silent')}" for spare in context.nodes.spares)
@@ -73,7 +74,7 @@ def add(step: PlanStep, arguments: NodeAdd, context: Context) -> StepResult:
     """Take spares into use, those not known as bad."""
     now = step.raised.time
     spares = in_order(context, now)
-    usable = len(spares) - len(silent(context) & set(spares))
+    usable = len(spares) - len(unusable(context) & set(spares))
     if usable < arguments.count:
         return _exhausted(f"{arguments.count} more nodes are wanted, {usable} usable spares are left")
     nodes = msgspec.structs.replace(context.nodes, spares=spares).add(arguments.count)
@@ -89,37 +90,6 @@ def _exhausted(note: str, *bad: BadNode) -> StepResult:
     return StepResult(outcome=StepOutcome.FAIL, reason=SPARES_EXHAUSTED, note=note, bad_nodes=bad)
 
 
-def in_order(context: Context, now: float) -> tuple[str, ...]:
-    """Return the spares, the best first: those that are avoided after all others, silent ones last.
-
-    Among equal ones those least likely to fail come first.
-
-    Args:
-        context: the task.
-        now: seconds since the epoch; what the memory of bad nodes has forgotten by then is as good as any.
-    """
-    gone, worse = silent(context), _avoided(context, now)
-    risk = context.predicted
-    return tuple(
-        sorted(context.nodes.spares, key=lambda node: (node in gone, node in worse, risk.get(node, 0.0)))
-    )
-
-
-def silent(context: Context) -> frozenset[str]:
-    """Return the nodes of the allocation that cannot be used at all."""
-    return _named(context, (*context.silent, *context.busy))
-
-
-def _avoided(context: Context, now: float) -> frozenset[str]:
-    bad = {entry.node for entry in context.bad_nodes if entry.expires > now}
-    return _named(context, {*bad, *context.configuration.excluded_nodes})
-
-
-def _named(context: Context, names: Iterable[str]) -> frozenset[str]:
-    wanted = tuple(names)
-    return frozenset(node for node in context.nodes.all if any(match_node(name, [node]) for name in wanted))
-
-
 def _although(context: Context, took: Sequence[str], now: float) -> str:
     """Return a sentence on the taken nodes that are to be avoided, and why; "" where none is."""
     said = []
@@ -127,7 +97,7 @@ def _although(context: Context, took: Sequence[str], now: float) -> str:
         known = [bad for bad in context.bad_nodes if bad.expires > now and match_node(bad.node, [node])]
         if known:
             said.append(told(known[-1], now))
-        elif node in _avoided(context, now):
+        elif node in avoided(context, now):
             said.append(f"{node} (excluded by an earlier recovery)")
     return f", as no other spare is left: {', '.join(said)}" if said else ""
 

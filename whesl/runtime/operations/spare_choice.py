@@ -1,0 +1,45 @@
+"""Which spare of an allocation is taken next, for built-in operations and for handlers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whesl.runtime.operations.plan import Context
+from whesl.runtime.operations.suspect_node import match_node
+
+
+def in_order(context: Context, now: float) -> tuple[str, ...]:
+    """Return the spares, the best first: those that are avoided after all others, unusable ones last.
+
+    Among equal ones those least likely to fail come first.
+
+    Args:
+        context: the task.
+        now: seconds since the epoch; what the memory of bad nodes has forgotten by then is as good as any.
+    """
+    gone, worse = unusable(context), avoided(context, now)
+    risk = context.predicted
+    return tuple(
+        sorted(context.nodes.spares, key=lambda node: (node in gone, node in worse, risk.get(node, 0.0)))
+    )
+
+
+def unusable(context: Context) -> frozenset[str]:
+    """Return the nodes that cannot be taken at all: silent ones, and those that other tasks use."""
+    return _named(context, (*context.silent, *context.busy))
+
+
+def avoided(context: Context, now: float) -> frozenset[str]:
+    """Return the nodes that are taken only where no other is left: known as bad, or excluded.
+
+    Args:
+        context: the task.
+        now: as of ``in_order``.
+    """
+    bad = {entry.node for entry in context.bad_nodes if entry.expires > now}
+    return _named(context, {*bad, *context.configuration.excluded_nodes})
+
+
+def _named(context: Context, names: Iterable[str]) -> frozenset[str]:
+    wanted = tuple(names)
+    return frozenset(node for node in context.nodes.all if any(match_node(name, [node]) for name in wanted))
