@@ -103,7 +103,7 @@ test-flux: $(VENV)/.dev ## the tests on a real Flux, none skipped (needs the flu
 	WHESL_NEED_FLUX=1 $(PYTEST) -m flux $(PYTEST_ARGS)
 
 test-managers: $(VENV)/.dev ## each workflow manager's tasks on a real Slurm, with faults (root)
-	$(PYTEST) tests/managers tests/managers/workflow/test_managers_slurm.py tests/managers/workflow/test_graphs.py $(PYTEST_ARGS)
+	$(PYTEST) tests/managers/test_managers.py tests/managers/workflow/test_managers_slurm.py tests/managers/workflow/test_graphs.py $(PYTEST_ARGS)
 
 PBS ?= /opt/pbs
 test-pbs: $(VENV)/.dev ## the tests on a real PBS (PBS=/prefix; needs root and PostgreSQL's initdb)
