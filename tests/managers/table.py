@@ -78,7 +78,7 @@ MANAGERS = (
         sees=(r"^done: 0 0$",),
         quick=True,
         remark="Not in the template: executorlib's program renames its input when it starts, and cannot be started "
-        "again. pyiron submits by the same templates.",
+        "again.",
     ),
     Manager(
         name="Toil",
@@ -158,6 +158,23 @@ MANAGERS = (
         "and without WHESL: a chord ends before the next step is put into it. A step whose rules give up ends with "
         "75, which is none of Merlin's own statuses.",
     ),
+    Manager(
+        name="pyiron",
+        packages=("pyiron_base==0.15.20", "pysqa==1.0.1", "executorlib==1.10.3"),
+        setting="`executable_str` of the job class; pysqa's template for nodes and `--no-kill`",
+        sees=(r"^make finished 1$", r"^use finished 2$"),
+        remark="A job class with `executable_str` for each step, submitted by pysqa; the second job is made when the "
+        "first one has ended.",
+    ),
+    Manager(
+        name="RADICAL-EnTK",
+        packages=("radical.entk==1.103.0",),
+        setting="`executable` and `arguments` of the task",
+        sees=(r"make DONE$", r"^use DONE$"),
+        jobs=1,
+        remark="EnTK runs inside one job, by its resource `local.localhost`. This release needs neither "
+        "MongoDB nor RabbitMQ.",
+    ),
 )
 ELSEWHERE = (
     Elsewhere(
@@ -231,11 +248,6 @@ UNTRIED = (
         "TaskVine",
         "neither PyPI nor Debian 12 has a release with it",
         '`vine.Task("whesl exec -e rules.esl -- ./app")`, with the rules as an input of the task',
-    ),
-    Untried(
-        "RADICAL-EnTK",
-        "PyPI has it (1.103.0 installs); not tried",
-        "`task.executable = 'whesl'`, `task.arguments = ['exec', '-e', 'rules.esl', '--', './app']`",
     ),
     Untried(
         "Covalent",
