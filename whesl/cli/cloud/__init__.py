@@ -17,6 +17,7 @@ COMMANDS = {
     "events": ("run_status", "Show what happened in a run."),
     "report": ("run_status", "Sum up a run, with its outputs' checksums."),
     "stop": ("run_status", "End a run with all its nodes and instances."),
+    "handover": ("handover", "Run one task on another cluster of yours."),
     "burst": ("burst", "Slurm's CLOUD nodes as instances, and the reaper of orphans."),
     "worker": ("worker", "An executor of a run; jobs and instances start it."),
 }

@@ -64,8 +64,8 @@ class SshStore:
     def put(self, source: Path, name: str) -> Digest:
         """Copy a file there and read it back."""
         sent = digest_of(source)
-        path = self._path(name)
-        self._run(f"mkdir -p -- {shlex.quote(os.path.dirname(path))}")  # noqa: PTH120 - a path of the other host
+        path = self.path(name)
+        self.run(f"mkdir -p -- {shlex.quote(os.path.dirname(path))}")  # noqa: PTH120 - a path of the other host
         self._rsync(str(source), f"{self._host}:{path}")
         try:
             return same(sent, self.digest(name), f"the copy of {source} at {self.name}")
@@ -79,7 +79,7 @@ class SshStore:
         if sent is None:
             raise missing(name, self.name)
         target.parent.mkdir(parents=True, exist_ok=True)
-        self._rsync(f"{self._host}:{self._path(name)}", str(target))
+        self._rsync(f"{self._host}:{self.path(name)}", str(target))
         try:
             return same(sent, digest_of(target), f"the copy of {self.name}/{name}")
         except DamagedError:
@@ -88,16 +88,16 @@ class SshStore:
 
     def digest(self, name: str) -> Digest | None:
         """Return a file's size and checksum, read by the other host."""
-        path = shlex.quote(self._path(name))
-        said = self._run(f"if test -f {path}; then wc -c < {path} && sha256sum < {path}; fi").decode()
+        path = shlex.quote(self.path(name))
+        said = self.run(f"if test -f {path}; then wc -c < {path} && sha256sum < {path}; fi").decode()
         words = said.split()
         return Digest(size=int(words[0]), sha256=words[1]) if len(words) >= 2 else None
 
     def write(self, name: str, content: bytes) -> None:
         """Write a small file."""
-        path = self._path(name)
+        path = self.path(name)
         directory, fresh = os.path.dirname(path), f"{path}.whesl-new"  # noqa: PTH120 - as above
-        self._run(
+        self.run(
             f"mkdir -p -- {shlex.quote(directory)} && cat > {shlex.quote(fresh)} && "
             f"mv -f -- {shlex.quote(fresh)} {shlex.quote(path)}",
             content,
@@ -105,9 +105,9 @@ class SshStore:
 
     def read_all(self, prefix: str) -> Mapping[str, bytes]:
         """Return the small files of a directory, in one call."""
-        path = shlex.quote(self._path(prefix))
+        path = shlex.quote(self.path(prefix))
         # A file that is written meanwhile has another name until it is whole.
-        packed = self._run(
+        packed = self.run(
             f"if test -d {path}; then cd {path} && find . -maxdepth 1 -type f ! -name '.*' "
             "! -name '*.whesl-new' -print0 | tar -cf - --null -T - --ignore-failed-read; fi"
         )
@@ -124,12 +124,12 @@ class SshStore:
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
         if names:
-            self._run("rm -f -- " + shlex.join(self._path(name) for name in names))
+            self.run("rm -f -- " + shlex.join(self.path(name) for name in names))
 
     def tidy(self) -> None:
         """Remove unfinished copies."""
         root = shlex.quote(self._root)
-        self._run(f"test ! -d {root} || find {root} -depth -type d -name {_PARTIAL} -exec rm -rf {{}} +")
+        self.run(f"test ! -d {root} || find {root} -depth -type d -name {_PARTIAL} -exec rm -rf {{}} +")
 
     def close(self) -> None:
         """End the shared connection."""
@@ -138,12 +138,24 @@ class SshStore:
                 [*self._ssh, "-O", "exit", self._host], capture_output=True, check=False, timeout=30
             )
 
-    def _path(self, name: str) -> str:
+    def words(self, command: str) -> list[str]:
+        """Return the arguments that run a command of the other host's shell."""
+        return [*self._ssh, self._host, "--", command]
+
+    def path(self, name: str) -> str:
+        """Return the absolute path there of a file's name. Raises UsageError for one outside the storage."""
         return f"{self._root}/{checked(name)}"
 
-    def _run(self, command: str, content: bytes = b"") -> bytes:
-        """Run a command of the other host's shell; every name in it is quoted."""
-        done = self._call([*self._ssh, self._host, "--", command], content)
+    def run(self, command: str, content: bytes = b"") -> bytes:
+        """Run a command of the other host's shell, to its end, and return what it printed.
+
+        Args:
+            command: its text; every name in it is quoted.
+            content: its standard input.
+
+        Raises CouldNotObserveError where the host was not reached, RefusedError for a status other than 0.
+        """
+        done = self._call(self.words(command), content)
         if done.returncode == _SSH_FAILED:
             raise CouldNotObserveError(f"{self._host} is not reached: {_last(done.stderr)}")
         if done.returncode:

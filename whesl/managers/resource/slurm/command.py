@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from whesl.managers.resource import command_call
 from whesl.managers.resource.slurm import slurm_command_output
@@ -13,6 +13,7 @@ from whesl.model.errors import CouldNotObserveError, RefusedError, TransientErro
 # Slurm's own MessageTimeout is 10 s, and its clients may try more than once.
 TIMEOUT = 35.0
 _HINT = "is slurmctld up? try: scontrol ping"
+_UNREACHED = 255  # ssh(1), "EXIT STATUS"
 _DEFAULTS = ("SQUEUE_", "SINFO_", "SACCT_", "SCANCEL_", "SCONTROL_")
 
 
@@ -31,17 +32,25 @@ class SlurmCommands:
         environ: the environment of the commands; SLURM_CONF and PATH in it choose the cluster.
         timeout: seconds after which a command counts as unanswered.
         cluster: the ClusterName that has to answer; '' for any.
+        through: makes of a command the one that runs it on another host by ssh; None for this host.
     """
 
     def __init__(
-        self, environ: Mapping[str, str] | None = None, *, timeout: float = TIMEOUT, cluster: str = ""
+        self,
+        environ: Mapping[str, str] | None = None,
+        *,
+        timeout: float = TIMEOUT,
+        cluster: str = "",
+        through: Callable[[Sequence[str]], Sequence[str]] | None = None,
     ) -> None:
         base = os.environ if environ is None else environ
         # A user's defaults for these commands (formats, partitions, states) would change their output.
         kept = {name: value for name, value in base.items() if not name.startswith(_DEFAULTS)}
         # Times as seconds since the epoch; names and reasons in English.
-        self.environ = {**kept, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
+        self._forms = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
+        self.environ = {**kept, **self._forms}
         self._timeout = timeout
+        self._through = through
         self._unchecked = cluster
 
     def run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
@@ -66,14 +75,21 @@ class SlurmCommands:
         self._unchecked = ""
 
     def _run(self, *command: str, environ: Mapping[str, str] | None = None, cwd: str | None = None) -> str:
+        words: Sequence[str] = command
+        if self._through is not None:
+            words = self._through(
+                ["env", *(f"{name}={value}" for name, value in self._forms.items()), *command]
+            )
         result = command_call.call(
-            command,
+            words,
             {**self.environ, **(environ or {})},
             timeout=self._timeout,
             silent=_HINT,
             missing="load the Slurm module, or put Slurm's commands on PATH",
             cwd=cwd,
         )
+        if self._through is not None and result.returncode == _UNREACHED:
+            raise CouldNotObserveError(f"{command[0]} was not reached: {result.stderr.strip()}")
         if result.returncode != 0:
             raise failure(command[0], result.returncode, result.stderr)
         return result.stdout

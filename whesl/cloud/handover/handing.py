@@ -1,0 +1,309 @@
+"""Hands a task over to another cluster, waits for it, and brings back what it wrote.
+
+Each call is a run of its own there. It is written down before anything is sent, and what an earlier call for
+the same task may have left running is ended first: never are there two copies at once. A cluster that does
+not answer is asked again; nothing is started before the earlier run is surely over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import fnmatch
+import hashlib
+import secrets
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import BinaryIO, Protocol, TypeVar
+
+import msgspec
+
+from whesl.files import whole_file
+from whesl.managers.resource.port import JobRecord
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
+
+_TICK = 0.2  # seconds between two looks at signals
+Result = TypeVar("Result")
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """What is handed over.
+
+    Attributes:
+        key: the same for each attempt of one task, and for no other one.
+        directory: where its files lie here.
+        command: run in a directory of its own there.
+        inputs: globs of files below ``directory`` that are copied there.
+        outputs: patterns of files that are brought back; ``*`` stands for slashes, too.
+        environment: what is exported to it.
+        nodes: how many it needs.
+        time_limit: minutes; None for the partition's.
+    """
+
+    key: str
+    directory: Path
+    command: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ("*",)
+    environment: dict[str, str] = {}
+    nodes: int = 1
+    time_limit: float | None = None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that may not be over: its token and the cluster's name."""
+
+    token: str
+    cluster: str
+
+
+class Cluster(Protocol):
+    """What is asked of the other cluster (``other_cluster.OtherCluster``)."""
+
+    def claim(self, run: str) -> bool: ...
+    def put(self, run: str, directory: Path, names: Sequence[str]) -> None: ...
+    def submit(
+        self,
+        run: str,
+        command: Sequence[str],
+        environment: dict[str, str],
+        nodes: int,
+        time_limit: float | None,
+    ) -> str: ...
+    def job(self, run: str) -> JobRecord | None: ...
+    def cancel(self, job_id: str) -> None: ...
+    def status(self, run: str) -> int | None: ...
+    def output(self, run: str, stream: str, since: int) -> bytes: ...
+    def written(self, run: str) -> list[str]: ...
+    def get(self, run: str, name: str, target: Path) -> object: ...
+    def remove(self, run: str) -> None: ...
+    def close(self) -> None: ...
+
+
+class StoppedError(BaseException):
+    """A signal has asked this process to end."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
+
+
+class Handing:
+    """One task and the cluster that it is handed to.
+
+    Args:
+        task: the task.
+        cluster: its name.
+        opened: makes the connection to a cluster of a name.
+        records: a directory for what is written down.
+        poll: seconds between two looks.
+        patience: seconds for which a cluster that does not answer is asked again.
+        streams: where the task's output goes.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        cluster: str,
+        opened: Callable[[str], Cluster],
+        records: Path,
+        *,
+        poll: float,
+        patience: float,
+        streams: tuple[BinaryIO, BinaryIO],
+    ) -> None:
+        self._task, self._name, self._opened = task, cluster, opened
+        self._poll, self._patience, self._streams = poll, patience, streams
+        records.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._record = records / f"{hashlib.sha256(task.key.encode()).hexdigest()[:24]}.json"
+        self._stop = 0
+
+    def run(self) -> int:
+        """Run the task there, and return its exit status; 128 + n where signal n has ended it from here.
+
+        Raises:
+            UsageError: no file has an input's name, or the task is being handed over already.
+            CouldNotObserveError: the other cluster did not answer for too long. What ran there ends itself by
+                its lease; the next call for this task ends it first.
+            RefusedError: the other cluster took the job, a copy or a command not.
+        """
+        names = _inputs(self._task)
+        with self._alone(), self._signals():
+            self._end_earlier()
+            run = Run(token=f"whesl-{secrets.token_hex(8)}", cluster=self._name)
+            whole_file.write_bytes(self._record, msgspec.json.encode(run))
+            with contextlib.closing(self._opened(self._name)) as cluster:
+                try:
+                    status = self._carried_out(cluster, run.token, names)
+                except StoppedError as stopped:
+                    self._give_up(cluster, run)
+                    return 128 + stopped.signum
+                except RefusedError:
+                    self._give_up(cluster, run)
+                    raise
+                self._forget(cluster, run)
+                return status
+
+    def _carried_out(self, cluster: Cluster, token: str, names: Sequence[str]) -> int:
+        task = self._task
+        self._answered(lambda: cluster.put(token, task.directory, names))
+        job_id = self._answered(
+            lambda: cluster.submit(token, task.command, task.environment, task.nodes, task.time_limit)
+        )
+        submitted = time.time()
+        self._say(f"job {job_id} on {self._name}, {len(names)} files copied")
+        status = self._waited(cluster, token)
+        kept = [
+            name
+            for name in self._answered(lambda: cluster.written(token))
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in task.outputs)
+        ]
+        for name in kept:
+            self._answered(partial(cluster.get, token, name, _inside(task.directory, name)))
+        took = f"{time.time() - submitted:.0f} s after its submission"
+        self._say(
+            f"job {job_id} on {self._name} ended with status {status} {took}, {len(kept)} files brought back"
+        )
+        return status
+
+    def _waited(self, cluster: Cluster, token: str) -> int:
+        """Wait until the task has ended, and return its exit status."""
+        seen = [0, 0]
+        over = False
+        while True:
+            status = self._answered(lambda: cluster.status(token))
+            for number, stream in enumerate(("stdout", "stderr")):
+                while part := self._answered(partial(cluster.output, token, stream, seen[number])):
+                    self._streams[number].write(part)
+                    self._streams[number].flush()
+                    seen[number] += len(part)
+            if status is not None:
+                return status
+            job = self._answered(lambda: cluster.job(token))
+            if over:  # all that the task wrote until its job's end has been looked at
+                said = f"{job.raw_state} {job.reason}".strip() if job else "nothing any more"
+                self._say(f"its job ended without a status; the scheduler of {self._name} says: {said}")
+                return max(job.status, 1) if job else 1
+            over = job is None or job.state.ended
+            if not over:
+                self._sleep(self._poll)
+
+    def _end_earlier(self) -> None:
+        """End what an earlier call for this task may have left. Raises CouldNotObserveError."""
+        try:
+            run = msgspec.json.decode(self._record.read_bytes(), type=Run)
+        except FileNotFoundError:
+            return
+        self._say(f"an earlier run on {run.cluster} is ended first")
+        with contextlib.closing(self._opened(run.cluster)) as cluster:
+            self._give_up(cluster, run)
+
+    def _give_up(self, cluster: Cluster, run: Run) -> None:
+        """End a run; what it has written remains there where it came to its own end."""
+        self._end(cluster, run.token)
+        if self._answered(lambda: cluster.status(run.token), stops=False) is None:
+            self._forget(cluster, run)
+        else:
+            self._say(f"the files of the run {run.token} remain on {run.cluster}")
+            self._record.unlink()
+
+    def _forget(self, cluster: Cluster, run: Run) -> None:
+        with contextlib.suppress(CouldNotObserveError, RefusedError):
+            cluster.remove(run.token)
+        self._record.unlink()
+
+    def _end(self, cluster: Cluster, token: str) -> None:
+        """Return when no process of a run runs or can start. Raises CouldNotObserveError."""
+        began = self._answered(lambda: not cluster.claim(token), stops=False)
+        while (job := self._answered(lambda: cluster.job(token), stops=False)) and not job.state.ended:
+            self._answered(lambda: cluster.cancel(job.id), stops=False)
+            if not began:
+                return  # its job waits, and would run nothing
+            time.sleep(min(self._poll, 1.0))
+
+    def _answered(self, call: Callable[[], Result], *, stops: bool = True) -> Result:
+        """Return a call's result; it is made again while the other cluster does not answer."""
+        end = time.monotonic() + self._patience
+        while True:
+            if stops:
+                self._stopped()
+            try:
+                return call()
+            except (CouldNotObserveError, TransientError) as error:
+                if time.monotonic() >= end:
+                    message = f"{self._name} did not answer for {self._patience:g} s: {error.message}"
+                    raise CouldNotObserveError(
+                        message, hint="a later call ends what runs there first"
+                    ) from None
+                self._sleep(self._poll, stops=stops)
+
+    def _sleep(self, seconds: float, *, stops: bool = True) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if stops:
+                self._stopped()
+            time.sleep(min(left, _TICK))
+
+    def _stopped(self) -> None:
+        if self._stop:
+            raise StoppedError(self._stop)
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Remember SIGTERM, SIGINT and SIGHUP until the next look."""
+
+        def remember(signum: int, _: FrameType | None) -> None:
+            self._stop = signum
+
+        before = {
+            number: signal.signal(number, remember)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        with self._record.with_suffix(".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise UsageError(
+                    f"{self._task.key} is being handed over by another process", hint="wait for it, or end it"
+                ) from None
+            yield
+
+    def _say(self, text: str) -> None:
+        sys.stderr.write(f"whesl: handover: {text}\n")
+        sys.stderr.flush()
+
+
+def _inputs(task: Task) -> list[str]:
+    """Return the files that are copied. Raises UsageError for a glob without one."""
+    found: dict[str, None] = {}
+    for pattern in task.inputs:
+        try:
+            paths = sorted(task.directory.glob(pattern))
+        except (ValueError, NotImplementedError):
+            raise UsageError(f"not a path below {task.directory}: {pattern!r}") from None
+        files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*")))]
+        if not any(file.is_file() for file in files):
+            raise UsageError(f"no file below {task.directory} is an input {pattern!r}")
+        found |= {str(file.relative_to(task.directory)): None for file in files if file.is_file()}
+    return list(found)
+
+
+def _inside(directory: Path, name: str) -> Path:
+    """Return a file's path here. Raises RefusedError for a name that would lie elsewhere."""
+    path = Path(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise RefusedError(f"not a file below {directory}: {name!r}")
+    return directory / path

@@ -1,0 +1,131 @@
+"""A cluster that is reached by ssh: the directory of each run there, and its scheduler."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from whesl.cloud.handover.clusters import Cluster
+from whesl.cloud.handover.job_script import script
+from whesl.cloud.transfer.port import Digest
+from whesl.cloud.transfer.ssh import SshStore
+from whesl.managers.resource.port import JobRecord, JobRequest
+from whesl.managers.resource.slurm.scheduler import SlurmScheduler
+
+_MOST = 1 << 20  # bytes of output for each look
+
+
+class OtherCluster:
+    """One cluster. Errors are those of ``Store`` and ``Scheduler``.
+
+    Args:
+        settings: where it is.
+    """
+
+    def __init__(self, settings: Cluster) -> None:
+        self._settings = settings
+        # A socket's path has to stay below 108 bytes, which a path below WHESL_HOME may exceed.
+        self._control = tempfile.TemporaryDirectory(prefix="whesl-ssh-")
+        there = urlsplit(settings.store)
+        self._store = SshStore(
+            f"{there.username}@{there.hostname}" if there.username else str(there.hostname),
+            there.path,
+            control=Path(self._control.name),
+            port=there.port or 22,
+            options=settings.ssh_options,
+        )
+        self._scheduler = SlurmScheduler(through=self._words)
+
+    def _words(self, command: Sequence[str]) -> list[str]:
+        return self._store.words("\n".join((self._settings.setup, shlex.join(command))))
+
+    def claim(self, run: str) -> bool:
+        """Make sure that a job of a run which has not begun never begins; False where it has begun."""
+        place = shlex.quote(self._store.path(run))
+        made = (
+            f"mkdir -p -- {place} && cd {place} && if mkdir claimed; then echo ours; else test -d claimed; fi"
+        )
+        return bool(self._store.run(made))
+
+    def put(self, run: str, directory: Path, names: Sequence[str]) -> None:
+        """Copy inputs, files of a directory, into a run's own directory there."""
+        self._store.run(f"mkdir -p -- {shlex.quote(self._store.path(f'{run}/work'))}")
+        for name in names:
+            self._store.put(directory / name, f"{run}/work/{name}")
+
+    def submit(
+        self,
+        run: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        nodes: int,
+        time_limit: float | None,
+    ) -> str:
+        """Submit a run's job once, whatever was submitted for it before; return its id.
+
+        Args:
+            run: its token, and the name of its directory.
+            command: the task's command.
+            environment: what is exported to it.
+            nodes: how many.
+            time_limit: minutes; None for the partition's.
+        """
+        settings, place = self._settings, self._store.path(run)
+        text = script(place, command, environment, settings.setup, settings.lease)
+        self._store.write(f"{run}/job.sh", text.encode())
+        self._store.write(f"{run}/alive", b"")
+        return self._scheduler.submit(
+            JobRequest(
+                token=run,
+                script=f"{place}/job.sh",
+                name=run,
+                workdir=place,
+                nodes=nodes,
+                partition=settings.partition,
+                time_limit=time_limit,
+                output=f"{place}/log",
+                error=f"{place}/log",
+                demands=settings.demands,
+            )
+        )
+
+    def job(self, run: str) -> JobRecord | None:
+        """Return a run's job; None where the scheduler surely has none."""
+        return self._scheduler.find(run)
+
+    def cancel(self, job_id: str) -> None:
+        """Cancel a job."""
+        self._scheduler.cancel(job_id)
+
+    def status(self, run: str) -> int | None:
+        """Prolong a run's lease; return the task's exit status, None while it has none."""
+        place = shlex.quote(self._store.path(run))
+        said = self._store.run(f"cd {place} && touch alive && if test -f status; then cat status; fi")
+        return int(said) if said.strip() else None
+
+    def output(self, run: str, stream: str, since: int) -> bytes:
+        """Return what a run has written to stdout or stderr, from a byte on: at most a MiB of it."""
+        file = shlex.quote(self._store.path(f"{run}/{stream}"))
+        return self._store.run(f"if test -f {file}; then tail -c +{since + 1} {file} | head -c {_MOST}; fi")
+
+    def written(self, run: str) -> list[str]:
+        """Return the names of the files that a run's task has written, below its own directory."""
+        file = shlex.quote(self._store.path(f"{run}/written"))
+        said = self._store.run(f"if test -f {file}; then cat {file}; fi").decode(errors="surrogateescape")
+        return sorted(line.removeprefix("./") for line in said.splitlines())
+
+    def get(self, run: str, name: str, target: Path) -> Digest:
+        """Copy a file of a run here, whole or not at all."""
+        return self._store.get(f"{run}/work/{name}", target)
+
+    def remove(self, run: str) -> None:
+        """Remove a run's directory there."""
+        self._store.run(f"rm -rf -- {shlex.quote(self._store.path(run))}")
+
+    def close(self) -> None:
+        """End the connection."""
+        self._store.close()
+        self._control.cleanup()
