@@ -280,6 +280,27 @@ def test_scripts_there_and_back(text: str) -> None:
     assert '--instance "${SLURM_ARRAY_TASK_ID:-$PBS_ARRAY_INDEX}"' in Path(program).read_text()
 
 
+@pytest.mark.parametrize("variable", [False, True])
+def test_an_array_of_the_call_has_a_task_for_each_element(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: bool
+) -> None:
+    """Both elements of ``whesl run job.sh -- --array=0-1`` were one task, and the second one was refused."""
+    (tmp_path / "job.sh").write_text("#!/bin/bash\n#SBATCH --chdir=there --nodes=2\n")
+    arguments = ("--nodes=3", "--array=0-1", "--job-name=other")
+    if variable:
+        monkeypatch.setenv("SBATCH_ARRAY_INX", "0-1")
+        arguments = ("-N", "3")
+    source = str(tmp_path / "job.sh")
+    tasks = BATCH.read([source], arguments=arguments).tasks
+    assert [(task.id, task.instance, task.nodes) for task in tasks] == [
+        ("job/job_0", "0", 3),
+        ("job/job_1", "1", 3),
+    ]
+    assert {Path(task.workspace).name for task in tasks} == {"there"}
+    wrapped = BATCH.fluxify(text_of(Path(source)), Path(source), replace(OPTIONS, arguments=arguments))
+    assert '--instance "${SLURM_ARRAY_TASK_ID:-$PBS_ARRAY_INDEX}"' in wrapped.programs[0].text
+
+
 def test_bytes_that_are_no_text_stay(tmp_path: Path) -> None:
     path = tmp_path / "job.sh"
     path.write_bytes(b"#! /bin/bash\t-u \n# caf\xe9 \x85 \x0c\r\necho \xff\x00")

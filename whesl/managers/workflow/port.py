@@ -29,14 +29,15 @@ class FluxifyOptions(Wrapping, frozen=True, kw_only=True):
     ``spares`` is the number of spare nodes of each step that has any, ``out`` the directory that the new file
     will stand in, when it is not the old one: what the manager derives from the file's place is then written
     out. ``place`` is a directory that all nodes share, for programs that take interpreters' places. ``keeps``
-    are the steps whose rules act on lost nodes. ``submitted`` says that `whesl run` submits the new file in
-    the old one's name.
+    are the steps whose rules act on lost nodes. ``arguments`` are the user's for the manager. ``submitted``
+    says that `whesl run` submits the new file in the old one's name.
     """
 
     spares: dict[str, int] = msgspec.field(default_factory=dict)
     out: str = ""
     place: str = ""
     keeps: frozenset[str] = frozenset()
+    arguments: tuple[str, ...] = ()
     submitted: bool = False
 
 

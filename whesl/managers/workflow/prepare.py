@@ -133,6 +133,7 @@ def prepare(
         out=str(directory),
         place=str(directory),
         keeps=frozenset() if observe else keeping_steps(spec, workflow),
+        arguments=tuple(arguments),
         submitted=True,
     )
     files: list[str] = []

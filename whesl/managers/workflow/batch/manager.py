@@ -35,7 +35,7 @@ class Batch:
         ``sources`` are files, each perhaps with ``:after=name[,name]`` or ``:with=name[,name]`` behind it; a
         name is that of another script's file without its suffix, or of its job.
         """
-        found = _chain(sources)
+        found = _chain(sources, arguments)
         name = workflow or found[0].step
         root = out or str(Path.cwd())
         ids = {script.step: [f"{name}/{task}" for task in _names(script)] for script in found}
@@ -61,7 +61,7 @@ class Batch:
     def fluxify(self, text: str, path: Path, options: FluxifyOptions) -> Fluxified:
         """Return a script with a program of WHESL's as its interpreter."""
         plain = self.undo(text, path)
-        script = scripts.parse_script(plain, path)
+        script = scripts.parse_script(plain, path, options.arguments)
         call = options.call(
             script.step,
             array=bool(script.array),
@@ -97,7 +97,7 @@ class Batch:
         return without_workspaces.apply("batch scripts know", step, configuration)
 
 
-def _chain(sources: Sequence[str]) -> list[scripts.Script]:
+def _chain(sources: Sequence[str], arguments: Sequence[str]) -> list[scripts.Script]:
     """Return the scripts with their dependencies as step names. Raises UsageError for a wrong chain."""
     if not sources:
         raise UsageError("no batch script was given")
@@ -105,7 +105,7 @@ def _chain(sources: Sequence[str]) -> list[scripts.Script]:
     known: dict[str, str] = {}
     for source in sources:
         given = scripts.split_source(source)
-        script = scripts.read_script(Path(given.path))
+        script = scripts.read_script(Path(given.path), arguments)
         missing = [name for name in (*given.after, *given.beside) if name not in known]
         if missing:
             raise UsageError(

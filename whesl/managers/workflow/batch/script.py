@@ -1,4 +1,4 @@
-"""One batch script: what its header says. Pure."""
+"""One batch script: what its header and its call say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.port import text_of
 from whesl.managers.workflow.submission import flux_directives
 from whesl.managers.workflow.submission.qsub_rewriting import node_count, resources_said
-from whesl.managers.workflow.submission.sbatch_options import parse_header
+from whesl.managers.workflow.submission.sbatch_options import parse_call, parse_header, parse_variables
 from whesl.model.errors import UsageError
 
 _LARGEST_ARRAY = 100_000
@@ -72,18 +72,28 @@ def split_source(source: str) -> Source:
     return Source(path=path, after=names.get("after", ()), beside=names.get("with", ()))
 
 
-def read_script(path: Path) -> Script:
-    """Return what a script says of itself. Raises UsageError when it is none."""
-    return parse_script(text_of(path), path)
+def read_script(path: Path, arguments: Sequence[str] = ()) -> Script:
+    """Return what a script says of itself (``parse_script``)."""
+    return parse_script(text_of(path), path, arguments)
 
 
-def parse_script(text: str, path: Path) -> Script:
-    """Return what a script's text says. Raises UsageError when it is none."""
+def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script:
+    """Return what a script's job is asked to be. Raises UsageError when it is no script.
+
+    Args:
+        text: the script's.
+        path: its file.
+        arguments: options of the call; sbatch takes them, and those of ``SBATCH_*``, before the script's own.
+    """
     script_wrapping.interpreter(text, str(path))
     for_flux = flux_directives.present(text)
     header = flux_directives.parse(text) if for_flux else dict(parse_header(text))
     if not header and (said := directives(text)):
         return _for_pbs(said, path)
+    if not for_flux:
+        called = dict((*parse_variables(os.environ), *parse_call(arguments).options))
+        # The task keeps the name that the script has by itself.
+        header |= {name: value for name, value in called.items() if name != "job-name"}
     nodes = re.match(r"\d+", header.get("nodes") or "")
     return Script(
         path=str(path),
