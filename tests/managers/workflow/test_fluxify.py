@@ -286,7 +286,7 @@ def test_an_array_of_the_call_has_a_task_for_each_element(
 ) -> None:
     """Both elements of ``whesl run job.sh -- --array=0-1`` were one task, and the second one was refused."""
     (tmp_path / "job.sh").write_text("#!/bin/bash\n#SBATCH --chdir=there --nodes=2\n")
-    arguments = ("--nodes=3", "--array=0-1", "--job-name=other")
+    arguments: tuple[str, ...] = ("--nodes=3", "--array=0-1", "--job-name=other")
     if variable:
         monkeypatch.setenv("SBATCH_ARRAY_INX", "0-1")
         arguments = ("-N", "3")

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.runtime.detect.build import SPAN, TASK, exception, spec
 from whesl.language.detections.log import LogDetection
 from whesl.language.patterns_and_places import Pattern, Source, Stream
+from whesl.runtime.detect import named_files, old_files
 from whesl.runtime.detect.task_watch import Watch
 
 FILE = Source(stream=Stream.FILE, path="run.log")
@@ -37,10 +38,11 @@ class Log:
         self.rotations = 0
         self.clock = 1000.0
         self.watch: Watch | None = None
+        self.runs = False  # an attempt does, seen or not
 
     def lines(self, count: int) -> str:
         made = [f"bad {number}" for number in itertools.islice(self.numbers, count)]
-        if self.watch is not None:
+        if self.runs:
             self.due += made
         return "".join(f"{line}\n" for line in made)
 
@@ -112,8 +114,21 @@ class Log:
         if self.watch is None:
             sources: dict[Source, str] = {FILE: str(self.path)}
             self.watch = Watch(RULES, TASK, sources, "n1", self.clock, tail=self.tail)
+            self.runs = True
         else:
             self.watch.new_attempt(self.clock)
+
+    def seen_late(self, deeds: list[tuple[Callable[[Log, int], None], int]]) -> None:
+        """Begin an attempt whose watch is made when its program has done something already."""
+        before = old_files.positions([str(self.path)])
+        sizes = named_files.sizes([str(self.path)])
+        self.runs = True
+        for deed, count in deeds:
+            deed(self, count)
+        sources: dict[Source, str] = {FILE: str(self.path)}
+        self.watch = Watch(
+            RULES, TASK, sources, "n1", self.clock, tail=self.tail, offsets=sizes, before=before
+        )
 
     def restart(self, _count: int = 0) -> None:
         """Of the isolator."""
@@ -156,6 +171,35 @@ def test_each_line_of_an_attempt_is_judged_once(
         log = Log(Path(place), tail)
         for deed, count in (*before, (Log.new_attempt, 0), *deeds, (Log.look, 0)):
             deed(log, count)
+        assert log.watch is not None
+        log.watch.close()
+    assert log.judged == log.due
+
+
+@pytest.mark.parametrize("tail", ["auto", "poll"])
+@given(
+    before=st.lists(st.tuples(st.sampled_from(DEEDS[:8]), SIZES), max_size=3),
+    first=st.sampled_from(DEEDS[:8]),
+    count=SIZES,
+    then=st.lists(st.tuples(st.just(Log.append), SIZES), max_size=2),
+    deeds=st.lists(st.tuples(st.sampled_from(DEEDS), SIZES), max_size=4),
+)
+def test_each_line_is_judged_once_however_late_the_first_look_comes(
+    tail: str,
+    before: list[tuple[Callable[[Log, int], None], int]],
+    first: Callable[[Log, int], None],
+    count: int,
+    then: list[tuple[Callable[[Log, int], None], int]],
+    deeds: list[tuple[Callable[[Log, int], None], int]],
+) -> None:
+    """On a busy machine a program had cut its old log before the first look, and its fault was missed."""
+    with TemporaryDirectory() as place:
+        log = Log(Path(place), tail)
+        for deed, lines in before:
+            deed(log, lines)
+        log.seen_late([(first, count), *then])
+        for deed, lines in (*deeds, (Log.look, 0)):
+            deed(log, lines)
         assert log.watch is not None
         log.watch.close()
     assert log.judged == log.due

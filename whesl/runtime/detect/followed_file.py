@@ -15,9 +15,9 @@ import stat
 from dataclasses import dataclass
 
 from whesl.files import file_retry
+from whesl.runtime.detect.old_files import HEAD
 from whesl.runtime.detect.shared_output import Foreign
 
-HEAD = 1024  # bytes
 MARK = 64  # bytes
 _END = 1 << 20  # bytes of an old file in which the beginning of a new one is looked for
 _TRIED = 64  # places there that begin like it
@@ -143,9 +143,10 @@ class FollowedFile:
     def holds(self, known: Known) -> bool:
         """Whether the file begins as a known file does. A file that cannot be read counts as such a file."""
         try:
-            shown = self.known(known.offset)
-            same = shown.head == known.head and shown.mark.endswith(known.mark)
-            return self.size() >= known.offset and (same or not (shown.head and known.head))
+            start = known.offset - len(known.mark)
+            same = self._bytes(len(known.head), 0) == known.head
+            same = same and self._bytes(len(known.mark), start) == known.mark
+            return self.size() >= known.offset and (same or not known.head)
         except OSError:
             return True
 
@@ -155,23 +156,33 @@ class FollowedFile:
         Two lines at least: one line alone may be in any file. 0: none, or they cannot be read; so it is for
         a file that was renamed, since the next one begins then with lines of its own.
         """
-        start = max(0, self.offset - _END)
         try:
             if os.fstat(self.handle).st_nlink:
                 return 0
-            old, new = self._bytes(self.offset - start, start), newer._bytes(_END, 0)
+            start = max(0, self.offset - _END)
+            return newer.kept(self._bytes(self.offset - start, start), whole=not start)
         except OSError:
             return 0
+
+    def kept(self, end: bytes, *, whole: bool) -> int:
+        """Return how many of its first bytes are the last of another file. Raises OSError.
+
+        Args:
+            end: the last bytes of that file.
+            whole: whether they are all of it; else its last lines may reach further back.
+        """
+        new = self._bytes(_END, 0)
         lines = new[: new.find(b"\n", new.find(b"\n") + 1) + 1]
-        place = old.find(lines) if lines.count(b"\n") > 1 else -1
+        place = end.find(lines) if lines.count(b"\n") > 1 else -1
         for _ in range(_TRIED):
             if place < 0:
                 break
-            begins = old[place - 1 : place] in (b"\n", b"")
-            if begins and new.startswith(memoryview(old)[place:].tobytes()):
-                return len(old) - place
-            place = old.find(lines, place + 1)
-        return 0
+            begins = end[place - 1 : place] in (b"\n", b"")
+            if begins and new.startswith(memoryview(end)[place:].tobytes()):
+                return len(end) - place
+            place = end.find(lines, place + 1)
+        place = -1 if whole or end.count(b"\n") < 2 else new.find(end)
+        return place + len(end) if place >= 0 else 0
 
 
 def open_file(path: str) -> FollowedFile:

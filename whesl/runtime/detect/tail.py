@@ -122,11 +122,19 @@ class Tailer:
         """Return a descriptor that becomes readable when something happened; None when all is polled."""
         return None if self._inotify is None else int(self._inotify.fileno())
 
-    def follow(self, path: str, offset: int | None = 0, *, own: bool = False) -> int:
+    def follow(
+        self,
+        path: str,
+        offset: int | None = 0,
+        *,
+        own: bool = False,
+        position: Mapping[str, Any] | None = None,
+    ) -> int:
         """Follow a path from ``offset`` bytes on (None: from its present end) and return where that is.
 
         It is 0 for a file that is not there yet, or is shorter than ``offset``. ``own``: as everywhere else
         here, the offset counts the task's own bytes alone, of a file that other tasks append to as well.
+        ``position``: what the file was at that offset (``old_files``); it may have been replaced since.
         """
         before = self._followed.get(path)
         last = before.files[-1] if before is not None and before.files else None
@@ -137,9 +145,15 @@ class Tailer:
         followed = self._followed[path] = _Followed(path)
         self._open_first(followed)
         file = followed.file
+        if file is None and position is not None:
+            self.restore([position])
+            return int(position["offset"])
         if file is None:
             followed.known = known
             return 0
+        if position is not None and not file.foreign.present():
+            self.restore([position])
+            return int(position["offset"])
         size = file.size()
         if offset and not own:
             offset = file.own(offset)
@@ -238,7 +252,7 @@ class Tailer:
         """Return JSON-ready positions. ``restart`` gives smaller offsets for paths to be read again from."""
         states = []
         for followed in self._followed.values():
-            file = followed.file
+            file = followed.file if followed.known is None else None
             known = followed.known or Known()
             if file is not None:
                 known = file.as_read(min(file.offset, (restart or {}).get(followed.path, file.offset)))
@@ -272,12 +286,12 @@ class Tailer:
             file = followed.file
             if identity == (0, 0):
                 followed.known = known if known.offset else None
-            elif file is not None and file.holds(known):
-                file.begin(known.offset)
-            elif file is not None and file.identity == identity:
-                followed.fresh = True
-            else:
+            elif file is None or file.identity != identity:
                 self._find_renamed(followed, identity, known)
+            elif file.holds(known):
+                file.begin(known.offset)
+            else:
+                followed.fresh = True
 
     def _find_renamed(self, followed: _Followed, identity: tuple[int, int], known: Known) -> None:
         directory = Path(followed.path).parent
@@ -296,8 +310,7 @@ class Tailer:
             return
         if old is not None:
             file_retry.close(old.handle)
-        followed.fresh = True
-        followed.known = known if followed.file is None else None
+        followed.known = known
         followed.missed = f"rotated away unseen after byte {known.offset}: lines may have been missed"
 
     def _take_events(self) -> Sequence[_Followed] | None:
@@ -341,8 +354,11 @@ class Tailer:
         try:
             if force or followed.polled or followed.suspect or now >= followed.due:
                 self._look(followed)
-            if followed.known is not None and followed.file is not None and followed.file.size():
-                self._succeed(followed, followed.known)
+            known = followed.known
+            if known is not None and followed.file is not None and followed.file.size():
+                kept = followed.file.kept(known.mark, whole=len(known.mark) == known.offset)
+                if self._succeed(followed, known, kept):
+                    followed.missed = ""
             chunks = self._read_on(followed, size)
             while any(file.size() for file in followed.files[1:]):
                 # Once more, for what came before the new file had bytes.
@@ -386,18 +402,19 @@ class Tailer:
         return [Chunk(followed.path, offset, data, rotated)]
 
     @staticmethod
-    def _succeed(followed: _Followed, known: Known, kept: int = 0) -> None:
+    def _succeed(followed: _Followed, known: Known, kept: int) -> bool:
         """Begin with a path's first file, which takes the place of one of which so much was read.
 
-        ``kept``: how many of its first bytes are the end of that.
+        ``kept``: how many of its first bytes are the end of that. Returns whether it begins with any of that.
         """
         file = followed.files[0]
         followed.known = None
         if file.holds(known):
             file.begin(known.offset)
-        else:
-            file.begin(kept)
-            followed.fresh = True
+            return True
+        file.begin(kept)
+        followed.fresh = True
+        return bool(kept)
 
     def _look(self, followed: _Followed) -> None:
         """Take in the file that the path leads to, if it is another one than before."""

@@ -7,7 +7,7 @@ read, so that a line that stands in the file already always wins over the time-o
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,7 @@ class Watch:
         *,
         engine: str = "auto",
         offsets: Mapping[str, int] | None = None,
+        before: Iterable[Mapping[str, Any]] = (),
         began: float | None = None,
         tail: str | None = None,
     ) -> None:
@@ -103,6 +104,7 @@ class Watch:
             now: seconds since the epoch, as in all methods.
             engine: ``auto``, ``hyperscan`` or ``re2``.
             offsets: where to begin instead, by path.
+            before: what files were at their offsets (``old_files.positions``).
             began: when the attempt began, where it runs already; seconds since the epoch.
             tail: ``auto`` or ``poll``; by default what WHESL_TAIL says.
 
@@ -125,7 +127,9 @@ class Watch:
         self._seen: set[Source] = set()  # of which anything was read, in any attempt
         self._too_many: set[str] = set()  # patterns that more files have than are followed
         self._names_at = 0.0  # when new files are looked for
+        self._before = {str(position["path"]): position for position in before}
         self._open(sources, offsets or {})
+        self._before = {}
 
     def close(self) -> None:
         """Let all files go."""
@@ -344,7 +348,7 @@ class Watch:
         if known is not None and patterns == known.matcher.patterns:
             known.sources = sources
             return
-        begin = self._tailer.follow(path, offset, own=known is not None)
+        begin = self._tailer.follow(path, offset, own=known is not None, position=self._before.get(path))
         only_last = self.detectors.only_last()
         self._readings[path] = _Reading(path, sources, self._matcher(patterns), begin, only_last)
 

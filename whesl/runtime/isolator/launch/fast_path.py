@@ -24,6 +24,7 @@ from whesl.language import rules_cache, shipped_policy
 from whesl.managers.resource import allocation_from_environment, launcher_shims, manager_table
 from whesl.model import home as places
 from whesl.model.errors import WheslError
+from whesl.runtime.detect import old_files
 from whesl.runtime.isolator.core import attempt_token_prefix, node_division
 from whesl.runtime.isolator.launch import attempt_runner, keeper, program_runner, setup_json, signal_delivery
 from whesl.runtime.isolator.nodes import allocation_share
@@ -168,8 +169,9 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
     if job["joined"]:
         outputs[1] = outputs[0]
     if begins:
-        sizes = {file: file_retry.size(file) for file in (*outputs, *_read_files(job))}
-        job["first"] = {"sizes": sizes, "began": time.time()}
+        named = _read_files(job)
+        sizes = {file: file_retry.size(file) for file in (*outputs, *named)}
+        job["first"] = {"sizes": sizes, "before": old_files.positions(named), "began": time.time()}
     file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
     file_retry.remove(f"{path}/result.json")
     gate = os.pipe()

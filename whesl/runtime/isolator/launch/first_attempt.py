@@ -12,7 +12,6 @@ same task.
 from __future__ import annotations
 
 import os
-import time
 from subprocess import Popen
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,6 @@ from whesl.files import file_retry
 from whesl.managers.resource import manager_table
 from whesl.managers.resource.port import Allocation, AllocationInfo
 from whesl.model.configuration_changes import Configuration
-from whesl.runtime.detect import named_files
 from whesl.runtime.isolator.core.task_setup import AttemptPlan, split, token
 from whesl.runtime.isolator.launch.attempt import Attempt
 from whesl.runtime.isolator.launch.attempt_starter import Starter
@@ -55,9 +53,8 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 
 def beginning(job: Job, directory: TaskDir) -> First:
-    """Return what is as the attempt begins: how long the files are that are searched, and the time."""
-    paths = attempt_output_destination.sources(directory, job, NUMBER, Configuration()).values()
-    return First(sizes=named_files.sizes(paths), began=time.time())
+    """Return what is as the attempt begins."""
+    return attempt_output_destination.beginning(directory, job, NUMBER, Configuration())
 
 
 def begin(job: Job, directory: TaskDir, allocation: Allocation, spawn: Spawn = Popen) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,8 @@ from whesl.model.configuration_changes import Configuration
 from whesl.model.evidence import Detected, Evidence, LastLines
 from whesl.model.pathmap import PathMap
 from whesl.model.printable import visible
-from whesl.runtime.isolator.task.taskdir import Job, TaskDir
+from whesl.runtime.detect import named_files, old_files
+from whesl.runtime.isolator.task.taskdir import First, Job, TaskDir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +86,20 @@ def sources(directory: TaskDir, job: Job, number: int, configuration: Configurat
     for source in _files(job):
         found[source] = named(job, configuration, source.path or "")
     return found
+
+
+def beginning(directory: TaskDir, job: Job, number: int, configuration: Configuration) -> First:
+    """Return what an attempt's files are just before it begins, and the time.
+
+    Args:
+        directory, job, number: as ``present``.
+        configuration: the attempt's.
+    """
+    found = sources(directory, job, number, configuration)
+    sizes = named_files.sizes(found.values())
+    streams = {path for source, path in found.items() if source.stream is not Stream.FILE}
+    before = old_files.positions(path for path in sizes if path not in streams)
+    return First(sizes=sizes, before=tuple(before), began=time.time())
 
 
 def named(job: Job, configuration: Configuration, path: str) -> str:

@@ -75,11 +75,11 @@ class Observer:
             self._watch.new_attempt(self._clock(), sources)
             self.save()
             return
-        self._begun = self._written_sizes(number)
-        if self._begun is None:
-            self._begun = named_files.sizes(sources.values())
-            begun = taskdir.First(sizes=self._begun)
-            file_retry.replace(self._sizes(number), msgspec.json.encode(begun))
+        first = self._first(number)
+        if first is None:
+            first = attempt_output_destination.beginning(self._directory, self._job, number, configuration)
+            file_retry.replace(self._sizes(number), msgspec.json.encode(first))
+        self._begun = first.sizes
 
     def watch(self, configuration: Configuration, began: float) -> None:
         """Watch the attempt that was prepared for, now that it runs. Raises WheslError.
@@ -91,7 +91,7 @@ class Observer:
         if self._job.setup.spec is None or self._watch is not None:
             return
         sources = attempt_output_destination.sources(self._directory, self._job, self._number, configuration)
-        self._watch = self._new(sources, self._clock(), began, self._begun)
+        self._watch = self._new(sources, self._clock(), began, self._first(self._number))
         self.save()
 
     def take_up(self, number: int, configuration: Configuration, began: float) -> None:
@@ -105,40 +105,51 @@ class Observer:
         self._number = number
         self._configuration = configuration
         state = self._saved()
-        self._begun = offsets = self._written_sizes(number)
+        first = self._first(number)
+        self._begun = first.sizes if first is not None else None
         if state is not None and state.get("begun"):
             self._begun = state["begun"]
         if self._job.setup.spec is None:
             return
         sources = attempt_output_destination.sources(self._directory, self._job, number, configuration)
-        if state is None and offsets is None:
+        if state is None and first is None:
             # Read from its begin, a file raises at worst what stood there before the attempt; read from its
             # end, it would hide what was printed while no isolator ran.
-            offsets = {path: 0 for path in sources.values() if path.startswith(str(self._directory.path))}
+            own = str(self._directory.path)
+            first = taskdir.First(sizes={path: 0 for path in sources.values() if path.startswith(own)})
         now = self._clock()
-        self._watch = self._new(sources, now, began, offsets)
+        self._watch = self._new(sources, now, began, first)
         if state is not None:
             self._watch.restore(state, now)
 
-    def _written_sizes(self, number: int) -> Mapping[str, int] | None:
-        """Return how long the files were when this attempt was started, None when that is not known."""
-        first = self._job.first
-        if first is None or number != 1:
-            first = decode_errors.load(self._sizes(number), taskdir.First)
-        return first.sizes if first is not None else None
+    def _first(self, number: int) -> taskdir.First | None:
+        """Return what the files were when this attempt was started, None when that is not known."""
+        if self._job.first is not None and number == 1:
+            return self._job.first
+        return decode_errors.load(self._sizes(number), taskdir.First)
 
     def _sizes(self, number: int) -> Path:
         return self._directory.attempt(number) / "sizes.json"
 
     def _new(
-        self, sources: dict[Source, str], now: float, began: float, offsets: Mapping[str, int] | None
+        self, sources: dict[Source, str], now: float, began: float, first: taskdir.First | None
     ) -> Watch:
         # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
         from whesl.runtime.detect.task_watch import Watch
 
         setup = self._job.setup
         assert setup.spec is not None
-        return Watch(setup.spec, setup.task, sources, setup.own_node, now, offsets=offsets, began=began)
+        known = first or taskdir.First(sizes={})
+        return Watch(
+            setup.spec,
+            setup.task,
+            sources,
+            setup.own_node,
+            now,
+            offsets=known.sizes,
+            before=known.before,
+            began=began,
+        )
 
     # Detections ----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -36,10 +37,12 @@ class Stream(msgspec.Struct, frozen=True):
 class First(msgspec.Struct, frozen=True, kw_only=True):
     """A first attempt that ``whesl exec`` starts itself.
 
-    ``sizes``: of its files before, bytes. ``began``: just before its start, seconds since the epoch.
+    ``sizes``: of its files before, bytes. ``before``: what those show of themselves that rules name
+    (``old_files.positions``). ``began``: just before its start, seconds since the epoch.
     """
 
     sizes: dict[str, int]
+    before: tuple[dict[str, Any], ...] = ()
     began: float = 0.0
 
 
