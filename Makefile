@@ -89,7 +89,7 @@ tests-quick: bytecode
 # At once: each test would install what it lacks, and the others wait. What cannot be installed is told by the tests.
 packages: $(VENV)/.dev
 	@[ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
-	  $(BIN)/python -c 'from whesl.testing.install_slurm import PACKAGES, install; install(tuple(PACKAGES))' || true
+	  $(BIN)/python -c 'from tests.equipment.install_slurm import PACKAGES, install; install(tuple(PACKAGES))' || true
 
 tests-main: bytecode packages
 	$(PYTEST) -m "not variant" $(PYTEST_ARGS)

@@ -6,9 +6,9 @@ That is the least lead time that it survives. With ``--json`` it is drawn as wel
 Takes three to four minutes on two idle processors, with a line before each run.
 
 Needs root and FUSE: all nodes write through one file system whose writes share one token bucket
-(``whesl.testing.nfsbed``). A node is an agent and one rank, a process each, on this machine. The ideal is the
-bytes of the node through the whole bandwidth. *Together*: all write at once when the failure is predicted, as
-safeguard checkpoints do.
+(``tests.equipment.nfsbed``). A node is an agent and one rank, a process each, on this machine. The ideal is
+the bytes of the node through the whole bandwidth. *Together*: all write at once when the failure is
+predicted, as safeguard checkpoints do.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from typing import Any
 
 from measure import Figure, NotHereError, arguments, median, run_parts, scratch, until
 
+from tests.equipment.nfsbed import NfsBed
 from whesl.checkpoints import control
 from whesl.checkpoints.core.states_and_events import Predicted
 from whesl.checkpoints.job_launch import page_of
 from whesl.checkpoints.messages import StatusAsked
 from whesl.checkpoints.rendezvous import find
-from whesl.testing.nfsbed import NfsBed
 
 BANDWIDTH = 4e6  # bytes a second, for all together
 SIZES = {"commit": 12_000_000, "large": 40_000_000}  # bytes of a node's checkpoint: 3 and 10 s of all

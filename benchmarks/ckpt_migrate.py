@@ -18,11 +18,11 @@ from pathlib import Path
 
 from measure import Figure, NotHereError, arguments, run_parts, scratch, until
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.checkpoints import control, manifest
 from whesl.checkpoints.core.states_and_events import Predicted, Requested
 from whesl.checkpoints.messages import StatusAsked
 from whesl.checkpoints.rendezvous import find
-from whesl.testing.slurmbed import SlurmBed
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "migrate-criu"
 RANKS, STEPS, LEAD, THETA = 4, 1500, 30.0, 20.0

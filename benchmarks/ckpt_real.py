@@ -3,7 +3,7 @@
     python benchmarks/ckpt_real.py [--quick] [--json FILE] [--only WORD]
 
 Needs root and FUSE: checkpoints are on a file system whose writes share one token bucket
-(``whesl.testing.nfsbed``). Two programs, each on real Slurm, in a real Flux and on the embedded cluster
+(``tests.equipment.nfsbed``). Two programs, each on real Slurm, in a real Flux and on the embedded cluster
 (``--only flux``, ``--only c-``, ``--only disk``):
 
 * *python*: ranks without MPI. The node is killed (-9) at the end of its lead time, and a spare takes its
@@ -38,12 +38,12 @@ from typing import Any
 import psutil
 from measure import Figure, NotHereError, arguments, run_parts, scratch, until
 
+from tests.equipment.fluxbed import FluxBed, missing
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from whesl.checkpoints import control, manifest
 from whesl.checkpoints.messages import StatusAsked
 from whesl.checkpoints.rendezvous import known
-from whesl.testing.fluxbed import FluxBed, missing
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 NODES, EACH, SPARES = 8, 2, 2
 RANKS = NODES * EACH

@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from tests.equipment import stand_in_task
 from whesl.managers.workflow import wfcommons_reader
 from whesl.model.errors import WheslError
-from whesl.testing import stand_in_task
 
 INSTANCES = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "workflows" / "wfinstances"
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def _site(root: Path, given: argparse.Namespace) -> Iterator[str]:
 
             bed = stack.enter_context(Site(root)).bed
         elif given.cluster == "slurm":
-            from whesl.testing.slurmbed import SlurmBed
+            from tests.equipment.slurmbed import SlurmBed
 
             bed = SlurmBed(given.nodes, "host")
             bed.start()

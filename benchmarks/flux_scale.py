@@ -24,7 +24,7 @@ import measure
 import psutil
 from measure import RULES, Figure
 
-from whesl.testing.fluxbed import FluxBed
+from tests.equipment.fluxbed import FluxBed
 
 NODES = 16
 CORES = 2

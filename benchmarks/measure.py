@@ -24,11 +24,11 @@ from typing import Any, Protocol
 import psutil
 
 import whesl
+from tests.equipment.fluxbed import FluxBed
+from tests.equipment.install_slurm import missing
+from tests.equipment.slurmbed import SlurmBed
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.journal import Journal, JournalError
-from whesl.testing.fluxbed import FluxBed
-from whesl.testing.install_slurm import missing
-from whesl.testing.slurmbed import SlurmBed
 
 PATIENCE = 60.0
 _LOAD = os.getloadavg()[0]  # of what else runs here: figures of a busy machine are worse

@@ -28,8 +28,8 @@ from accounting import lost_work, saved, with_waits
 from measure import Figure, NotHereError, arguments, run_parts, scratch, stamps, until
 from peerstudy import APPROACHES, FAULTS, Run, Timing, commands, hold_plugin, mount
 
-from whesl.testing.install_slurm import missing
-from whesl.testing.slurmbed import SlurmBed
+from tests.equipment.install_slurm import missing
+from tests.equipment.slurmbed import SlurmBed
 
 WAITS = (0, 1, 10)  # minutes in the queue
 HOLD = 20  # seconds, for the wait that is measured

@@ -24,12 +24,12 @@ from pathlib import Path
 import msgspec
 from placement_stream import LIMIT, NODES, SHARE, Attempt, RunError, Stream, given, learned, parser, run_all
 
+from tests.equipment.install_slurm import SlurmBedError
+from tests.equipment.slurmbed import SlurmBed
 from whesl.model.evidence import PredictedFailure
 from whesl.placement.site.history.model import About, SiteModel, save
 from whesl.prediction.failures.failure_history import History
 from whesl.prediction.failures.given_accuracy import Given
-from whesl.testing.install_slurm import SlurmBedError
-from whesl.testing.slurmbed import SlurmBed
 
 PATIENCE = 900.0
 

@@ -31,10 +31,10 @@ from pathlib import Path
 
 import psutil
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.placement.site.publish import plugin_file, risk_table
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.risk_table import HORIZONS, NodeRisk, Table
-from whesl.testing.slurmbed import SlurmBed
 
 COUNT = 10_000
 AT_RISK = 3000

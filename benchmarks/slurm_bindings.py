@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 
 from measure import Figure, arguments, median, run_parts
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource.slurm import slurm_command_output
 from whesl.managers.resource.slurm.command import SlurmCommands
 from whesl.managers.resource.slurm.pyslurm_client import Bindings
-from whesl.testing.slurmbed import SlurmBed
 
 JOBS = (1, 2, 4, 8)
 

@@ -8,7 +8,7 @@ of the attempt are killed on all nodes, ``srun`` is left to end by itself, each 
 but the times (to RAISED), nothing is encrypted, no launcher is rewritten, nobody watches for anything else.
 
 The other nodes are helped by the same program (``--node PORT``). They live on the same machine, as those of
-``whesl.testing.slurmbed`` do.
+``tests.equipment.slurmbed`` do.
 """
 
 from __future__ import annotations

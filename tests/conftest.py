@@ -19,13 +19,13 @@ import pytest_timeout  # type: ignore[import-untyped] # it ships no types
 from hypothesis import settings
 
 from tests import environments, limits
+from tests.equipment import fluxbed, pbsbed
+from tests.equipment.install_slurm import SlurmBedError, install, prefix, search_path
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from whesl.model.errors import WheslError
 from whesl.prediction import compile_choice, numba_jit
 from whesl.runtime.coordinator.client.start import stop as stop_coordinator
-from whesl.testing import fluxbed, pbsbed
-from whesl.testing.install_slurm import SlurmBedError, install, prefix, search_path
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 # A command that is called in this process must not choose for the tests that follow.
 compile_choice.in_plain_python = lambda: None

@@ -16,8 +16,8 @@ import msgspec
 
 from tests.chaos.director import KINDS
 from tests.chaos.run import Options, Outcome, play
+from tests.equipment.install_slurm import install
 from whesl.model.errors import WheslError
-from whesl.testing.install_slurm import install
 
 
 def main(arguments: list[str] | None = None) -> int:

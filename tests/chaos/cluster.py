@@ -25,11 +25,11 @@ from tests.chaos.director import Fault, Losses, NodeView, TaskView, View, expend
 from tests.chaos.observing import Process, Queued
 from tests.chaos.workload import Job, Places
 from tests.equipment import faults
+from tests.equipment.nfsbed import Faults, NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from whesl.files import file_retry
 from whesl.managers.resource.hostlist import expand
 from whesl.model.errors import WheslError
-from whesl.testing.nfsbed import Faults, NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 WHESL = str(Path(sys.executable).parent / "whesl")
 # Seconds between the faults of a daemon that there is one of. Only a slurmctld that has run for a while says

@@ -22,8 +22,8 @@ from tests.chaos.cluster import WHESL, Cluster
 from tests.chaos.director import KINDS, OF_HOMES, choose
 from tests.chaos.verdict import Verdict, by_kind, judge
 from tests.equipment import faults
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 
 DISK = 12 << 20  # bytes of a small disk
 SLURMD_TIMEOUT = 10

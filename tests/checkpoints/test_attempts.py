@@ -22,7 +22,7 @@ from whesl.model.states import NodeState
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.testing.slurmbed import SlurmBed
+    from tests.equipment.slurmbed import SlurmBed
 
 RANKS = Path(__file__).with_name("ranks.py")
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.slurmjob import SlurmJob
-from whesl.testing.slurmbed import SlurmBed
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "lammps"
 LAMMPS = shutil.which("lmp")

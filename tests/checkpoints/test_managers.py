@@ -19,6 +19,7 @@ from tests import commands
 from tests.checkpoints import asking
 from tests.checkpoints.test_c_client import CLIENT, COMPILER, compiled
 from tests.conftest import need_flux
+from tests.equipment.fluxbed import FluxBed
 from tests.runtime.isolator.bench import records
 from tests.waiting import until
 from whesl.checkpoints import manifest
@@ -26,7 +27,6 @@ from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition, Settings
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.fluxbed import FluxBed
 
 RULES = """\
 DECLARE ENTITY JOB

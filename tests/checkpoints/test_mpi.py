@@ -18,7 +18,7 @@ from whesl.checkpoints import manifest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.testing.slurmbed import SlurmBed
+    from tests.equipment.slurmbed import SlurmBed
 
 CLIENT = Path(__file__).resolve().parents[2] / "clients" / "c"
 MPICC = shutil.which("mpicc")

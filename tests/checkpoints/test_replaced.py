@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.checkpoints import asking
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.slurmjob import HEAD, SlurmJob
 from whesl.checkpoints import manifest
-from whesl.testing.slurmbed import SlurmBed
 
 RULES = f"""\
 {HEAD}DECLARE EXCEPTION DYING JOB_LEVEL JOB [app] LIMIT 3 ELSE FAIL

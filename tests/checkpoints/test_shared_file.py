@@ -21,7 +21,7 @@ from whesl.checkpoints import manifest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whesl.testing.slurmbed import SlurmBed
+    from tests.equipment.slurmbed import SlurmBed
 
 RANKS = 4
 H5PCC, MPIRUN = shutil.which("h5pcc"), shutil.which("mpirun")

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.equipment.free_ports import free_ports
 from tests.waiting import until
 from whesl.placement.site.publish.node_change_records import Failed, JobSeen, What, WouldNot
 from whesl.placement.site.slurm.placement_metrics import Figures
@@ -24,7 +25,6 @@ from whesl.runtime.coordinator.core.state import State
 from whesl.runtime.coordinator.counters import BOUNDS, Snapshot
 from whesl.runtime.coordinator.metrics import LatestSnapshot
 from whesl.runtime.wire.metrics_server import MetricsServer
-from whesl.testing.free_ports import free_ports
 
 BOARD = Path(__file__).resolve().parents[2] / "deploy" / "grafana" / "whesl.json"
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import in_ci
-from whesl.testing.install_slurm import SlurmBedError, install
+from tests.equipment.install_slurm import SlurmBedError, install
 
 if sys.version_info >= (3, 11):
     import tomllib

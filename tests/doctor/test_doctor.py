@@ -17,6 +17,8 @@ import pytest
 
 from tests import commands
 from tests.conftest import need_flux
+from tests.equipment.fluxbed import FluxBed
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
 from whesl.doctor import (
     flux,
@@ -28,8 +30,6 @@ from whesl.doctor import (
     workflow_managers,
 )
 from whesl.doctor.probe_runner import Answer, Finding, State, ask, examine, version_tuple
-from whesl.testing.fluxbed import FluxBed
-from whesl.testing.slurmbed import SlurmBed
 
 SYSTEM = "/usr/bin:/bin"
 

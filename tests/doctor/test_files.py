@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from whesl.doctor import home_filesystem
 from whesl.doctor.probe_runner import Finding, State
 from whesl.runtime.locking import lock_scope
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 Maker = Callable[..., NfsBed]
 

@@ -1,1 +1,1 @@
-"""What only tests of WHESL itself need: faults of file systems, a strict stand-in for AWS."""
+"""What only tests and benchmarks of WHESL need: clusters, stand-ins, file systems, faults."""

@@ -16,9 +16,9 @@ import pytest
 
 from tests.conftest import need_nfs, need_slurm
 from tests.equipment import faults
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 Maker = Callable[..., NfsBed]
 

@@ -19,9 +19,9 @@ import pytest
 
 from tests.alike import alike
 from tests.conftest import need_slurm
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slow
 

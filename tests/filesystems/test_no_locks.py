@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.journal import Journal
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 Maker = Callable[..., NfsBed]
 EXEC = (sys.executable, "-m", "whesl", "exec")

@@ -16,12 +16,12 @@ from pyarrow import parquet
 
 from tests import commands
 from tests.alike import alike
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import below, lives
 from tests.waiting import until
 from whesl.cli.lab import campaign_simulators
 from whesl.lab.campaigns import plan, store, summary
 from whesl.model.errors import UsageError
-from whesl.testing.slurmbed import SlurmBed
 
 SIMULATORS = Path(__file__).parent / "simulators"
 WHESL = Path(sys.executable).parent / "whesl"

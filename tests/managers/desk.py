@@ -17,10 +17,10 @@ import threading
 from pathlib import Path
 
 from tests.environments import environment
+from tests.equipment.install_slurm import command
+from tests.equipment.slurmbed import SlurmBed
 from tests.managers.table import Manager
 from tests.waiting import written
-from whesl.testing.install_slurm import command
-from whesl.testing.slurmbed import SlurmBed
 
 RECIPES = Path(__file__).parent / "recipes"
 WHESL = Path(sys.executable).parent / "whesl"

@@ -9,9 +9,9 @@ import pytest
 
 from tests.conftest import need_slurm
 from tests.equipment.faults import FaultError, tmpfs
+from tests.equipment.slurmbed import SlurmBed
 from tests.managers.desk import Desk
 from tests.managers.table import MANAGERS, Manager
-from whesl.testing.slurmbed import SlurmBed
 
 ALL = [
     pytest.param(manager, id=manager.name, marks=() if manager.quick else pytest.mark.variant)

@@ -13,15 +13,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.equipment.fluxbed import FluxBed
+from tests.equipment.install_slurm import install
+from tests.equipment.slurmbed import SlurmBed
 from tests.neutrality.observing import fields
 from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Job, JobSpec, Partition, Settings
 from whesl.managers.resource.embedded.store import Store
 from whesl.model.states import JobState
-from whesl.testing.fluxbed import FluxBed
-from whesl.testing.install_slurm import install
-from whesl.testing.slurmbed import SlurmBed
 
 WHESL = str(Path(sys.executable).parent / "whesl")
 _MAIL = """#!/bin/sh

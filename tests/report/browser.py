@@ -14,7 +14,7 @@ import pytest
 from selenium import webdriver
 
 from tests.conftest import in_ci
-from whesl.testing.install_slurm import SlurmBedError, install
+from tests.equipment.install_slurm import SlurmBedError, install
 
 _FLAGS = (
     "--headless=new",

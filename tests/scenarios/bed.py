@@ -278,7 +278,7 @@ def _crash_local(environment: dict[str, str], node: str) -> None:
 @contextlib.contextmanager
 def slurm_bed(directory: Path, nodes: int = 8, inner: str = "slurm") -> Iterator[Bed]:
     """A real Slurm whose nodes can be crashed; ``inner`` runs the tasks' steps in its jobs."""
-    from whesl.testing.slurmbed import SlurmBed
+    from tests.equipment.slurmbed import SlurmBed
 
     with SlurmBed(nodes, "pid", slurmd_timeout=15, settings={"MpiDefault": "none"}) as cluster:
         own = base_environment(directory / "home")
@@ -294,7 +294,7 @@ def slurm_bed(directory: Path, nodes: int = 8, inner: str = "slurm") -> Iterator
 @contextlib.contextmanager
 def flux_bed(directory: Path, bindings: Path, nodes: int = 8) -> Iterator[Bed]:
     """A real Flux instance whose nodes can be crashed; ``bindings``: what its Python bindings need."""
-    from whesl.testing.fluxbed import FluxBed
+    from tests.equipment.fluxbed import FluxBed
 
     with FluxBed(nodes, cores=2) as cluster:
         environment = {**base_environment(directory / "home"), "FLUX_URI": cluster.uri}

@@ -18,13 +18,13 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import records
 from tests.security.stranger import STRANGER, VICTIM, needs_root, result_of, run_as, start_as
 from tests.waiting import until
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.node_agent.fencing import attempt_processes
-from whesl.testing.slurmbed import SlurmBed
 
 TOKEN = "0123456789abcdef0123456789abcdef.1"
 RULES = """\

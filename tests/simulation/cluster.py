@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tests.equipment.world import CoordinatorsScheduler
 from tests.simulation.scenario import TaskPlan
 from tests.simulation.world import Host, InvariantError, World
 from whesl.managers.resource.port import JobRecord, NodeRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState
-from whesl.testing.world import CoordinatorsScheduler
 
 if TYPE_CHECKING:
     from tests.simulation.site import Site

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
+from tests.equipment.world import MemoryJournal
 from tests.journals import rebuild
 from tests.simulation.network import Delivery, Server
 from tests.simulation.rulebook import OLD
@@ -40,7 +41,6 @@ from whesl.runtime.coordinator.effects.blocking_call_workers import Call, answer
 from whesl.runtime.journal import Clock
 from whesl.runtime.journal.records.coordinator_records import AnyRecord
 from whesl.runtime.wire.messages import Escalate, Register, Welcome, decode
-from whesl.testing.world import MemoryJournal
 
 if TYPE_CHECKING:
     from tests.simulation.system import System

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tests.equipment.world import MemoryJournal
 from tests.simulation.allocation import Account
 from tests.simulation.cluster import Cluster, Job
 from tests.simulation.isolator import Isolator
@@ -19,7 +20,6 @@ from whesl.runtime.isolator.core.task_setup import Setup, split
 from whesl.runtime.isolator.launch.stale_lock import HANDOVER
 from whesl.runtime.node_agent.lease import lead
 from whesl.runtime.wire.messages import AnyMessage
-from whesl.testing.world import MemoryJournal
 
 if TYPE_CHECKING:
     from tests.simulation.system import System

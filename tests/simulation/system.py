@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from tests.equipment.world import START
 from tests.simulation.cluster import Cluster, Job
 from tests.simulation.coordinator import Place
 from tests.simulation.invariants import Watch
@@ -24,7 +25,6 @@ from whesl.runtime.wire.messages import (
     RegisterWorkflow,
     Reply,
 )
-from whesl.testing.world import START
 
 LOOK = 5.0
 REPLY_LIMIT = 30.0

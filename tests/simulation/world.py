@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from tests.equipment.world import START, Agenda
 from tests.simulation.rulebook import specification
 from tests.simulation.scenario import HostClock, Scenario
-from whesl.testing.world import START, Agenda
 
 # A world that has not come to rest by then never will: far beyond every limit of the cores.
 LONGEST = 12_000.0

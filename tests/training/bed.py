@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.scenarios.bed import BIN, Bed, base_environment
-from whesl.testing.slurmbed import SlurmBed
 
 EVERY = 5  # steps between two checkpoints of the example
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "training"

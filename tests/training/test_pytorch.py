@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.free_ports import free_ports
 from tests.runtime.isolator.bench import Bench, bench
 from tests.training.bed import EVERY, EXAMPLE, Training, need_torch, training
-from whesl.testing.free_ports import free_ports
 
 __all__ = ["bench"]
 

@@ -9,9 +9,9 @@ import socket
 import sys
 from pathlib import Path
 
+from tests.equipment.free_ports import free_ports
 from tests.runtime.isolator.bench import Bench, bench, until
 from tests.training.bed import EXAMPLE
-from whesl.testing.free_ports import free_ports
 
 __all__ = ["bench"]
 

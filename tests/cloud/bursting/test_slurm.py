@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.install_slurm import PATH
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import looks, until
 from whesl.cloud.providers.port import Instance
 from whesl.cloud.providers.processes.provider import ProcessProvider
-from whesl.testing.install_slurm import PATH
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.usefixtures("require_slurm")]
 

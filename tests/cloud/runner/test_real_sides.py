@@ -21,8 +21,8 @@ from whesl.model.errors import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.equipment.slurmbed import SlurmBed
     from tests.equipment.strictcloud import StrictCloud
-    from whesl.testing.slurmbed import SlurmBed
 
 
 def carried_out(place: Path, site: Site, *, nodes: int, instances: int) -> RunState:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from tests.equipment import stand_in_task
 from tests.waiting import until
 from whesl.cloud.core import scaler
 from whesl.cloud.core.plan_records import (
@@ -44,7 +45,6 @@ from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalC
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Partition
 from whesl.managers.resource.embedded.scheduler.job_and_node_records import Settings as ClusterSettings
 from whesl.runtime.journal import Journal
-from whesl.testing import stand_in_task
 
 PLATFORM = Platform(name="c5a.4xlarge", domain=Domain.CLOUD, price=0.616, limit=4)
 SIZE = 3200

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.contract_storage import StoreContract
 from whesl.cloud.transfer.directory import DirectoryStore
-from whesl.testing.contract_storage import StoreContract
 
 
 @pytest.fixture

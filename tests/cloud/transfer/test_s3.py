@@ -13,9 +13,9 @@ from whesl.model.errors import CouldNotObserveError, RefusedError
 
 pytest.importorskip("boto3", reason="boto3 is not installed (extra cloud)")
 
+from tests.equipment.contract_storage import StoreContract
 from whesl.cloud.providers.ec2 import client_of
 from whesl.cloud.transfer.s3 import S3Store
-from whesl.testing.contract_storage import StoreContract
 
 if TYPE_CHECKING:
     from tests.equipment.strictcloud import StrictCloud

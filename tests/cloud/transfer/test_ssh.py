@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.contract_storage import StoreContract
+from tests.equipment.free_ports import free_ports
 from tests.waiting import until
 from whesl.cloud.transfer.port import DamagedError, digest_of
 from whesl.cloud.transfer.ssh import SshStore
 from whesl.model.errors import CouldNotObserveError
-from whesl.testing.contract_storage import StoreContract
-from whesl.testing.free_ports import free_ports
 
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_flux
+from tests.equipment.fluxbed import FluxBed
 from whesl.managers.resource.outcomes import lookup
 from whesl.model.errors import UsageError, WheslError
-from whesl.testing.fluxbed import FluxBed
 
 SHOWN = """\
 JobId=12 JobName=a

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.alike import alike
+from tests.equipment.nfsbed import NfsBed
 from whesl.managers.resource import launcher_shims
-from whesl.testing.nfsbed import NfsBed
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+from tests.equipment.nfsbed import NfsBed
 from whesl.managers.resource.port import Scheduler
 from whesl.managers.workflow.batch.job_chain import Chain
 from whesl.managers.workflow.port import RunPlan
-from whesl.testing.nfsbed import NfsBed
 
 
 def test_a_job_whose_submission_cannot_be_noted_was_submitted_all_the_same(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.managers.workflow.test_run import Place, place
-from whesl.testing.slurmbed import SlurmBed
 
 __all__ = ["place"]
 

@@ -14,8 +14,8 @@ import pytest
 from tests.conftest import need_slurm
 from tests.environments import MANAGERS, environment
 from tests.equipment.faults import FaultError, tmpfs
-from whesl.testing.install_slurm import command
-from whesl.testing.slurmbed import SlurmBed
+from tests.equipment.install_slurm import command
+from tests.equipment.slurmbed import SlurmBed
 
 WHESL = Path(sys.executable).parent / "whesl"
 RULES = """\

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_flux
-from whesl.testing.fluxbed import FluxBed
+from tests.equipment.fluxbed import FluxBed
 
 BIN = Path(sys.executable).parent
 RULES = """\

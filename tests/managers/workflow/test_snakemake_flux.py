@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.environments import MANAGERS, environment
-from whesl.testing.fluxbed import FluxBed
+from tests.equipment.fluxbed import FluxBed
 
 WHESL = Path(sys.executable).parent / "whesl"
 RULES = """\

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.managers.workflow.wrapped import wrapped
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import bad_nodes_file
 from whesl.managers.workflow.submission.install import install
 from whesl.model.workflow import BadNode
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 

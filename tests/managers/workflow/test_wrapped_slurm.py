@@ -13,11 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.managers.workflow.test_run_coupled import HEAD as COUPLED
 from tests.managers.workflow.test_run_coupled import RESTARTED, commands
 from tests.processes import mentioning, send, words
 from tests.waiting import HOLD_LIFTED, until
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 WHESL = str(Path(sys.executable).with_name("whesl"))

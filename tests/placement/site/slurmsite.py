@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
 from whesl.managers.resource.slurm.states import UNDRAINED
 from whesl.model.evidence import PredictedFailure
 from whesl.placement.site.slurm.placement_service import STATUS
 from whesl.placement.site.slurm.placement_status import Status
-from whesl.testing.slurmbed import SlurmBed
 
 SETTLED = ("--settle", "0", "--period", "0.2")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from tests.placement.site.slurmsite import Site
 from whesl.managers.resource.slurm import slurm_command_output
 from whesl.model.errors import WheslError
@@ -18,7 +19,6 @@ from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.risk_table import NodeRisk
 from whesl.placement.site.slurm import plugin_installation
 from whesl.placement.site.slurm.placement_service import LOOKUP, private
-from whesl.testing.slurmbed import SlurmBed
 
 PLAIN = "ClusterName=linux\nSlurmUser=root\nPluginDir={plugins}\n"
 OWN = "function slurm_job_submit(job, parts, uid) return slurm.SUCCESS end\nreturn slurm.SUCCESS\n"

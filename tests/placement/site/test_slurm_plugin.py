@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.placement.site.slurmsite import Site
 from whesl.placement.site.publish import plugin_file, risk_table
 from whesl.placement.site.publish.observed_node import Node
 from whesl.placement.site.publish.risk_table import NodeRisk
 from whesl.placement.site.slurm.placement_service import LOOKUP, TABLE
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from tests.placement.site.slurmsite import Site
 from whesl.placement.site.slurm.placement_service import LOOKUP
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 ACCOUNT = "daemon"  # stands for the service's account: no rights but those that Slurm gives it

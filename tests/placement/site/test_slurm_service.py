@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.placement.site.history.test_learning import site as alike
 from tests.placement.site.slurmsite import Site
 from whesl.cli.placement.serve import serve
@@ -26,7 +27,6 @@ from whesl.placement.site.slurm.placement_service import LOOKUP, TABLE, Service
 from whesl.placement.site.slurm.plugin_installation import SHARED
 from whesl.placement.site.slurm.prediction_sources import Sources
 from whesl.prediction.failures import signs
-from whesl.testing.slurmbed import SlurmBed
 
 
 def service(directory: Path, *, active: bool) -> Service:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tests.equipment.world import START
 from tests.journals import rebuild, report
 from tests.runtime.coordinator.world import ANY, FULL, RULES, SPAN, World, exception, raised, spec, step
 from whesl.language.detections.external_and_counted import CountDetection
@@ -14,7 +15,6 @@ from whesl.model.workflow import BadNode
 from whesl.runtime.coordinator.core.clock_offset import TOLERATED
 from whesl.runtime.coordinator.core.state import Settings
 from whesl.runtime.wire.messages import Heartbeat, NodeSuspect, RecoveryRequest
-from whesl.testing.world import START
 
 HOUR = 3600.0
 

@@ -19,6 +19,7 @@ import pytest
 
 from tests import commands
 from tests.equipment.faults import tmpfs
+from tests.equipment.free_ports import free_port
 from tests.journals import report
 from tests.runtime.coordinator.daemons import Isolator, kill, register, whesl
 from tests.waiting import until
@@ -30,7 +31,6 @@ from whesl.runtime.locking.takeover_lock import Owner
 from whesl.runtime.wire.endpoint import write_endpoint
 from whesl.runtime.wire.keys import private_directory
 from whesl.runtime.wire.messages import Control, Finished, Welcome
-from whesl.testing.free_ports import free_port
 
 
 class TestCommandLine:

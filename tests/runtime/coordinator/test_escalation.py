@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.equipment.world import START
 from tests.journals import report
 from tests.runtime.coordinator.world import World, done, exception, raised, spec
 from whesl.language.spec import Level, Otherwise
@@ -22,7 +23,6 @@ from whesl.runtime.wire.messages import (
     RecoveryRequest,
     Welcome,
 )
-from whesl.testing.world import START
 
 MOVED = Configuration(path_map=PathMap((PathRule("/old", "/new"),)))
 

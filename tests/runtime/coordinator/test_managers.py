@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests import commands
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import words
 from tests.runtime.coordinator.daemons import Isolator, until, whesl
 from whesl.managers.resource import cluster_environment, manager_table
@@ -22,7 +23,6 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.coordinator.client import start
 from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import InstalledPorts
 from whesl.runtime.wire.messages import Welcome
-from whesl.testing.slurmbed import SlurmBed
 
 RULES = """\
 DECLARE ENTITY JOB

@@ -21,6 +21,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse
 
 from tests.cli.test_watch import begun, finished
+from tests.equipment.free_ports import free_port
 from tests.journals import of_daemon, rebuild, report
 from tests.runtime.coordinator.daemons import PATIENCE, Isolator, kill, register, until, whesl
 from tests.runtime.coordinator.world import raised
@@ -35,7 +36,6 @@ from whesl.runtime.coordinator.metrics import LatestSnapshot, families
 from whesl.runtime.wire.client import request
 from whesl.runtime.wire.messages import Heartbeat, Query, RecoveryDone, Welcome
 from whesl.runtime.wire.metrics_server import MetricsServer, address
-from whesl.testing.free_ports import free_port
 
 Figure = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 

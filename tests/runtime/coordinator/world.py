@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import msgspec
 
+from tests.equipment.world import START, KilledError, MemoryJournal, StandInScheduler
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
 from whesl.language.patterns_and_places import Span
@@ -37,7 +38,6 @@ from whesl.runtime.coordinator.core.recovery.dependent_reconfiguration import Wa
 from whesl.runtime.coordinator.core.state import Settings, State, TaskEntry
 from whesl.runtime.coordinator.effects.blocking_call_workers import Call, answer
 from whesl.runtime.wire.messages import AnyMessage, Heartbeat, RecoveryDone, Register, RegisterWorkflow, Reply
-from whesl.testing.world import START, KilledError, MemoryJournal, StandInScheduler
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
 FULL = "DISK"

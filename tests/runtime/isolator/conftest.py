@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.equipment.world import START, KilledError, MemoryJournal
 from whesl.language.detections.exit import ExitDetection
 from whesl.language.detections.external_and_counted import CountDetection
 from whesl.language.detections.kinds import Detection
@@ -69,7 +70,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
 from whesl.runtime.isolator.core.state import State
 from whesl.runtime.isolator.core.task_setup import Setup
 from whesl.runtime.wire.messages import AnyMessage, Report, Welcome
-from whesl.testing.world import START, KilledError, MemoryJournal
 
 SPAN = Span(line=1, column=1, end_line=1, end_column=2)
 NOW = START

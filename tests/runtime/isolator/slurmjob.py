@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tests import commands
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import records
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.slurmbed import SlurmBed
 
 HEAD = """\
 DECLARE ENTITY WMS, JOB

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests import commands
+from tests.equipment.slurmbed import SlurmBed
 from whesl.runtime.wire.client import CONTACT_LIMIT
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 

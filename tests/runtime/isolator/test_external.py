@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.equipment.world import KilledError
 from tests.runtime.isolator.conftest import (
     World,
     count_detection,
@@ -24,7 +25,6 @@ from whesl.model.states import TaskState
 from whesl.runtime.isolator.core.events_and_commands import AttemptStarted, RunStep, Send, StartAttempt
 from whesl.runtime.isolator.core.state import Phase
 from whesl.runtime.wire.messages import Control, PredictFailure, RaiseException, Register, Report
-from whesl.testing.world import KilledError
 
 Make = Callable[..., World]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests import shedding
+from tests.equipment.fluxbed import FluxBed
 from tests.runtime.isolator.test_flux import Protected, bed
-from whesl.testing.fluxbed import FluxBed
 
 __all__ = ["bed"]  # a fixture
 

@@ -17,14 +17,14 @@ import psutil
 import pytest
 
 from tests import shedding
+from tests.equipment.fluxbed import FluxBed
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import send, variable, words
 from tests.runtime.isolator.test_fence_flux import SCRIPT
 from tests.runtime.isolator.test_fence_slurm import Shedding
 from tests.runtime.isolator.test_flux import NODELOST, Protected, bed
 from tests.runtime.isolator.test_nodes import Cluster, cluster, until
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.fluxbed import FluxBed
-from whesl.testing.slurmbed import SlurmBed
 
 __all__ = ["bed", "cluster"]  # fixtures
 

@@ -16,10 +16,10 @@ import pytest
 
 from tests import shedding
 from tests.alike import alike
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import words
 from tests.runtime.isolator.bench import records
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import need_flux
 from tests.equipment.faults import keep_locks
+from tests.equipment.fluxbed import FluxBed
 from tests.processes import mentioning, words
 from tests.runtime.isolator.bench import records, stop_for
 from tests.waiting import until
@@ -22,7 +23,6 @@ from whesl.managers.resource.flux.scheduler import FluxScheduler
 from whesl.managers.resource.port import JobRequest
 from whesl.model.states import JobState
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.fluxbed import FluxBed
 
 pytestmark = [pytest.mark.flux, pytest.mark.slow]
 

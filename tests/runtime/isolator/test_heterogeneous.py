@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import records
 from whesl.managers.resource.launcher_shims.launcher_node_swap import rewrite
 from whesl.managers.resource.port import StepRequest
@@ -19,7 +20,6 @@ from whesl.managers.resource.slurm.attempt_environment import components, for_no
 from whesl.managers.resource.slurm.srun_steps import step_command
 from whesl.model.errors import CouldNotObserveError
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.slurmbed import SlurmBed
 
 JOB = {
     "SLURM_JOB_ID": "7",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
+from tests.equipment.world import KilledError
 from tests.runtime.isolator.conftest import (
     NOW,
     SPAN,
@@ -44,7 +45,6 @@ from whesl.runtime.isolator.core.task_setup import token_prefix
 from whesl.runtime.isolator.nodes.blocking_call_worker import Worker
 from whesl.runtime.isolator.observe import manager_events
 from whesl.runtime.isolator.observe.manager_events import ManagerEvents
-from whesl.testing.world import KilledError
 
 Make = Callable[..., World]
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.equipment.world import KilledError
 from tests.runtime.isolator.conftest import (
     SPAN,
     World,
@@ -38,7 +39,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
 )
 from whesl.runtime.isolator.core.state import Phase
 from whesl.runtime.wire.messages import PredictFailure
-from whesl.testing.world import KilledError
 
 Make = Callable[..., World]
 NODES = ("n1", "n2", "n3", "n4")

@@ -7,6 +7,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.equipment.world import KilledError
 from tests.journals import rebuild_task
 from tests.runtime.isolator.conftest import World, exception, found, make_setup, step
 from whesl.language.spec import Level, Otherwise, ResourceKind
@@ -30,7 +31,6 @@ from whesl.runtime.wire.messages import (
     RecoveryRequest,
     Welcome,
 )
-from whesl.testing.world import KilledError
 
 # What each attempt does: exceptions that it raises, or the status that it exits with.
 Behaviour = list["str | int"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import CRASH, HEAD, PATIENCE, Bench, bench
 from whesl.managers.resource.lost_node_release import Release
 from whesl.managers.resource.single_host import HostAllocation
@@ -20,7 +21,6 @@ from whesl.model.errors import CouldNotObserveError
 from whesl.report import task_summary as summary
 from whesl.report.exception_row import ExceptionRow
 from whesl.report.task_summary import Summary
-from whesl.testing.slurmbed import SlurmBed
 
 __all__ = ["bench"]  # the fixture
 

@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from tests.equipment.nfsbed import NfsBed
 from tests.runtime.isolator.bench import Bench, bench
 from whesl.files import file_retry
-from whesl.testing.nfsbed import NfsBed
 
 __all__ = ["bench"]
 

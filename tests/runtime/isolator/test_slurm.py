@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import mentioning
 from tests.runtime.isolator.bench import records
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.model.states import JobState
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.node_agent.fencing import attempt_processes
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests import commands
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import mentioning, originals, send, variable
 from tests.waiting import HOLD_LIFTED
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 SCRIPT = """\

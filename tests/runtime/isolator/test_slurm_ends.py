@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.alike import alike
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import send, words
 from tests.runtime.isolator.slurmjob import HEAD, SlurmJob, node_lost
 from tests.waiting import HOLD_LIFTED
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.slurmjob import HEAD, SlurmJob
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 

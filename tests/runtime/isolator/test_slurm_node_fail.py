@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import records
 from tests.runtime.isolator.slurmjob import HEAD
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import records
 from tests.runtime.isolator.slurmjob import node_lost
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 

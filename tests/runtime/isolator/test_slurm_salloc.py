@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.runtime.isolator.bench import records
 from tests.runtime.isolator.slurmjob import RANK, node_lost
 from whesl.managers.resource.slurm.attempt_environment import own_node
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.slurmbed import SlurmBed
 
 
 @pytest.mark.parametrize(

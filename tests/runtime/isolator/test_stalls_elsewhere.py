@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_flux
+from tests.equipment.fluxbed import FluxBed
+from tests.equipment.nfsbed import NfsBed
 from tests.runtime.isolator.test_flux import NODELOST, RANKS, Protected
 from tests.runtime.isolator.test_nodes import RANKS as LOCAL_RANKS
 from tests.runtime.isolator.test_nodes import Cluster, cluster, until
 from whesl.runtime.isolator.task.taskdir import TaskDir
-from whesl.testing.fluxbed import FluxBed
-from whesl.testing.nfsbed import NfsBed
 
 __all__ = ["cluster"]  # a fixture
 

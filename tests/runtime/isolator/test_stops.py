@@ -11,11 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.equipment.nfsbed import NfsBed
+from tests.equipment.slurmbed import SlurmBed
 from tests.processes import originals
 from tests.runtime.isolator.test_slurm import RULES, Protected
 from tests.waiting import until
-from whesl.testing.nfsbed import NfsBed
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.processor, pytest.mark.timeout(300)]
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from tests.equipment.nfsbed import NfsBed
 from tests.waiting import until
 from whesl.files import file_retry
 from whesl.runtime.locking import lock_scope, procfs, takeover_lock
 from whesl.runtime.locking.takeover_lock import HeldError, LockError, Owner, owned
-from whesl.testing.nfsbed import NfsBed
 
 _TAKE = """\
 import os, sys

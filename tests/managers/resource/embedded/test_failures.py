@@ -17,13 +17,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.equipment.nfsbed import NfsBed
 from tests.managers.resource.embedded.conftest import Bed, MakeBed, alive, wait_until
 from tests.waiting import written
 from whesl.files import file_retry
 from whesl.managers.resource.embedded import daemons, process_lookup
 from whesl.managers.resource.embedded.cluster_directory import Cluster
 from whesl.model.errors import CouldNotObserveError, RefusedError
-from whesl.testing.nfsbed import NfsBed
 
 
 def processes_of(bed: Bed, node: str) -> list[psutil.Process]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import need_flux
-from whesl.testing.fluxbed import FluxBed
+from tests.equipment.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.conftest import need_flux
+from tests.equipment.fluxbed import FluxBed
 from whesl.managers.resource.flux.allocation import FluxAllocation
 from whesl.managers.resource.flux.scheduler import FluxScheduler
 from whesl.managers.resource.launcher_shims.flux_node_swap import constraint, ranks_of, rewrite_flux
@@ -16,7 +17,6 @@ from whesl.managers.resource.port import Allocation, JobRequest, TellsEvents
 from whesl.model.errors import RefusedError
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract
-from whesl.testing.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux
 

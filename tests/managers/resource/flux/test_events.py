@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from tests.conftest import need_flux
+from tests.equipment.fluxbed import FluxBed
 from tests.processes import words
 from tests.runtime.isolator.bench import exists
 from tests.waiting import until
@@ -25,7 +26,6 @@ from whesl.managers.resource.port import JobException, JobRequest, NodeEvent, St
 from whesl.managers.resource.single_host import HostAllocation
 from whesl.model.errors import CouldNotObserveError, RefusedError
 from whesl.model.states import JobState, NodeState
-from whesl.testing.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux
 

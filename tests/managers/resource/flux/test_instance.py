@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
+from tests.equipment.nfsbed import NfsBed
 from whesl.managers.resource.flux.nested_instance import Instance
 from whesl.managers.resource.port import Allocation
-from whesl.testing.nfsbed import NfsBed
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])

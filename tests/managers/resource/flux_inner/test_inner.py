@@ -18,10 +18,10 @@ import psutil
 import pytest
 
 from tests.conftest import need_flux, need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource.flux.nested_allocation import InnerFlux
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.journal import Journal, JournalError
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.flux, pytest.mark.slow]
 

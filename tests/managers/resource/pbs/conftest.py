@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_pbs
-from whesl.testing.pbsbed import PbsBed
+from tests.equipment.pbsbed import PbsBed
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.pbsbed import PbsBed
 from whesl.managers.resource.launcher_shims.nodes_in_use import HIDDEN_NODES
 from whesl.managers.resource.launcher_shims.pbs_rewriting import WHOLE
 from whesl.managers.resource.pbs.allocation import PbsAllocation
@@ -14,7 +15,6 @@ from whesl.managers.resource.pbs.scheduler import PbsScheduler
 from whesl.managers.resource.port import Allocation
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract
-from whesl.testing.pbsbed import PbsBed
 
 pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs")]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from whesl.testing.pbsbed import PbsBed
+from tests.equipment.pbsbed import PbsBed
 
 pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs"), pytest.mark.slow]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from whesl.testing.pbsbed import PbsBed
+from tests.equipment.pbsbed import PbsBed
 
 BIN = Path(sys.executable).parent
 RULES = """\

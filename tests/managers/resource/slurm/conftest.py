@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whesl.testing.slurmbed import SlurmBed
+from tests.equipment.slurmbed import SlurmBed
 
 
 def job_environment(bed: SlurmBed, directory: Path, *options: str) -> dict[str, str]:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.managers.resource.slurm.attempt_environment import job_of
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.model.states import JobState
 from whesl.testing.contract_rjms import wait_until
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(300)]
 Make = Callable[..., SlurmBed]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
-from whesl.testing import install_slurm, slurmbed
-from whesl.testing.install_slurm import SlurmBedError
-from whesl.testing.slurmbed import Mode, SlurmBed
+from tests.equipment import install_slurm, slurmbed
+from tests.equipment.install_slurm import SlurmBedError
+from tests.equipment.slurmbed import Mode, SlurmBed
 
 
 @pytest.mark.slurm

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource.port import JobRequest
 from whesl.managers.resource.slurm.command import SlurmCommands
 from whesl.managers.resource.slurm.pyslurm_client import Bindings
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.model.states import JobState
 from whesl.testing.contract_rjms import wait_until
-from whesl.testing.slurmbed import SlurmBed
 
 STAND_IN = """
 import os, signal, time

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from tests.managers.resource.slurm.conftest import job_environment
 from whesl.managers.resource.port import Allocation
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.testing.contract_allocation import AllocationContract, NodeLossContract
 from whesl.testing.contract_rjms import SchedulerContract, wait_until
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 

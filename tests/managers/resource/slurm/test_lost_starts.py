@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.managers.resource.slurm.command import DeniedError, SlurmCommands
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler, requeues_preempted
 from whesl.model.states import JobState
 from whesl.testing.contract_rjms import wait_until
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 

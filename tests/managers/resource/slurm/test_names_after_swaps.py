@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource import launcher_shims
 from whesl.managers.resource.hostlist import compress
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.model.allocation_nodes import NodeSet
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 

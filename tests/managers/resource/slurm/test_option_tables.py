@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.install_slurm import prefix
 from whesl.managers.resource.launcher_shims.launcher_options import Table, parse, parse_srun
 from whesl.managers.resource.slurm.option_tables import JOB, LATER_JOB, LATER_SBATCH, LATER_SRUN, SBATCH, SRUN
 from whesl.managers.workflow.submission.sbatch_options import parse_variables
-from whesl.testing.install_slurm import prefix
 
 TABLES = {
     "sbatch": Table(JOB + SBATCH, later=LATER_JOB + LATER_SBATCH),

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource.slurm.command import SlurmCommands
 from whesl.managers.resource.slurm.releases import Ability, controller_release, release
 from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.managers.resource.slurm.states import UNDRAINED
 from whesl.model.errors import CouldNotObserveError
-from whesl.testing.slurmbed import SlurmBed
 
 
 def test_releases() -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers.resource import hostlist, launcher_shims
 from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.slurm.allocation import SlurmAllocation
 from whesl.model.allocation_nodes import NodeSet
 from whesl.testing.contract_rjms import wait_until
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 

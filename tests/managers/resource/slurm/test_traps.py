@@ -15,6 +15,8 @@ import msgspec
 import pytest
 
 from tests.conftest import need_slurm
+from tests.equipment.install_slurm import command
+from tests.equipment.slurmbed import SlurmBed
 from tests.managers.resource.slurm.conftest import job_environment
 from tests.waiting import written
 from whesl.managers.resource import launcher_shims
@@ -25,8 +27,6 @@ from whesl.managers.resource.slurm.scheduler import SlurmScheduler
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState, NodeState
 from whesl.testing.contract_rjms import wait_until
-from whesl.testing.install_slurm import command
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = pytest.mark.slurm
 

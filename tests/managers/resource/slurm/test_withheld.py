@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.equipment.slurmbed import SlurmBed
 from whesl.managers import resource
 from whesl.managers.resource.slurm import slurm_command_output
 from whesl.managers.resource.slurm.job_variable_recovery import withheld
 from whesl.managers.resource.slurm.slurm_command_output import Place
 from whesl.model.errors import CouldNotObserveError, RefusedError
-from whesl.testing.slurmbed import SlurmBed
 
 # What Snakemake's slurm-jobstep executor leaves of Slurm's variables to a rule with ``mpi``.
 _KEPT = "SLURM_JOB_ID|SLURM_JOBID|SLURM_CLUSTER_NAME|SLURM_SUBMIT_DIR|SLURM_SUBMIT_HOST|SLURM_CONF"

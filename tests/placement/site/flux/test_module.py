@@ -13,13 +13,13 @@ import msgspec
 import pytest
 
 from tests.conftest import need_flux
+from tests.equipment.fluxbed import FluxBed
 from tests.placement.site.flux.tables import publish
 from tests.waiting import until
 from whesl.model.errors import RefusedError, UsageError, WheslError
 from whesl.placement.site import plugin_paths
 from whesl.placement.site.flux import module_loading
 from whesl.placement.site.flux.module_loading import Options
-from whesl.testing.fluxbed import FluxBed
 
 pytestmark = pytest.mark.flux
 NODES = ("n01", "n02", "n03", "n04")

@@ -13,10 +13,10 @@ import pytest
 
 from tests import commands
 from tests.conftest import need_flux, need_slurm
+from tests.equipment.fluxbed import FluxBed
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
 from whesl.placement.site.history import model
-from whesl.testing.fluxbed import FluxBed
-from whesl.testing.slurmbed import SlurmBed
 
 
 def learn(environment: Mapping[str, str], *words: object) -> tuple[dict[str, Any], str]:

@@ -22,9 +22,9 @@ from typing import Any
 
 import psutil
 
+from tests.equipment.cluster_bed import Bed
+from tests.equipment.free_ports import free_ports
 from whesl.model.errors import WheslError
-from whesl.testing.cluster_bed import Bed
-from whesl.testing.free_ports import free_ports
 
 SERVER = "pbsbed"
 # PBS trusts no file below a directory that everybody may write to, as /tmp is.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from whesl.testing.install_slurm import SlurmBedError, missing
+from tests.equipment.install_slurm import SlurmBedError, missing
 
 _SOURCE = Path(__file__).with_name("nfslike.c")
 _LIMIT = 20.0  # seconds for the file system's process to answer

@@ -1,6 +1,6 @@
 """A program that stands in for a workflow's.
 
-``python -m whesl.testing.stand_in_task SECONDS LEDGER -r IN -w OUT:SIZE``.
+``python stand_in_task.py SECONDS LEDGER -r IN -w OUT:SIZE``.
 
 It computes for that long, and writes files whose content follows from its inputs' content and their names, so
 that what a whole workflow has to come to is known without running it. Each run adds a line to a ledger.
@@ -40,7 +40,7 @@ def command(
     seconds: float, ledger: Path, inputs: Sequence[str], outputs: Mapping[str, int]
 ) -> tuple[str, ...]:
     """Return the command of a stand-in."""
-    words = [sys.executable, "-m", "whesl.testing.stand_in_task", f"{seconds:g}", str(ledger)]
+    words = [sys.executable, str(Path(__file__).resolve()), f"{seconds:g}", str(ledger)]
     words += ["-r", *inputs] if inputs else []
     words += ["-w", *(f"{name}:{size}" for name, size in outputs.items())] if outputs else []
     return tuple(words)

@@ -25,15 +25,15 @@ from typing import Literal
 
 import psutil
 
+from tests.equipment.cluster_bed import Bed
+from tests.equipment.free_ports import free_ports
+from tests.equipment.install_slurm import PATH, SlurmBedError, missing, prefix
+from tests.equipment.slurmnet import NodeNetwork
 from whesl.managers.resource.slurm.releases import Release, release
-from whesl.testing.cluster_bed import Bed
-from whesl.testing.free_ports import free_ports
-from whesl.testing.install_slurm import PATH, SlurmBedError, missing, prefix
-from whesl.testing.slurmnet import NodeNetwork
 
 Mode = Literal["pid", "net", "host"]
 
-_DBD_PASSWORD = "bed"  # noqa: S105 - of a database that lives for one test on loopback
+_DBD_PASSWORD = "bed"
 # The first process of a node: an init that reaps, so that orphans do not stay as zombies, and that outlives
 # slurmd. A job that was submitted without an environment finds Slurm where the system has it: the one that is
 # tested has to be there too.

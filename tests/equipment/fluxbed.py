@@ -25,8 +25,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.equipment.cluster_bed import Bed
 from whesl.model.errors import WheslError
-from whesl.testing.cluster_bed import Bed
 
 # A node's first process: an init that reaps. No commas: ``--wrap`` takes a list separated by them.
 _INIT = """\

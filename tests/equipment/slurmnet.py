@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from whesl.testing.install_slurm import PATH, SlurmBedError
+from tests.equipment.install_slurm import PATH, SlurmBedError
 
 
 class NodeNetwork:
