@@ -58,7 +58,7 @@ def drop_coerced_locale() -> None:
         return
     try:
         with open("/proc/self/environ", "rb") as file:  # noqa: PTH123  # pathlib takes 5 ms
-            given = file.read()  # as it was when the interpreter began
+            given = file.read()  # the environment at the start of the interpreter
     except OSError:
         return
     if b"\0LC_CTYPE=" not in b"\0" + given:
@@ -81,7 +81,7 @@ def __getattr__(name: str) -> "Any":
 def _is_current(place: str) -> bool:
     try:
         return place in ("", os.getcwd())  # noqa: PTH109
-    except OSError:  # it was removed
+    except OSError:  # the directory was removed
         return False
 
 

@@ -257,7 +257,7 @@ def begin(directory: Path, number: int) -> None:
     Raises:
         OSError: it cannot be made.
     """
-    directory.mkdir(mode=0o700, exist_ok=True)  # it may have been removed; what it was in was not
+    directory.mkdir(mode=0o700, exist_ok=True)  # the user may have removed it; its parent exists
     folder = directory / str(number)
     folder.mkdir(mode=0o700, exist_ok=True)
     with suppress(FileExistsError):

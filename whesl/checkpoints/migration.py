@@ -15,7 +15,7 @@ from whesl.model.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-RESERVE = 1.5  # of the longest migration that was seen: the time that the next one may take
+RESERVE = 1.5  # the next migration may take the longest time that was seen, times this
 SLACK = 2.0  # seconds more: what a busy host may add to the quickest command
 _END = 5.0  # seconds for a command that is aborted
 

@@ -65,7 +65,7 @@ class Slot(NamedTuple):
     verified: int
     ranks: int
     syncing: int  # the checkpoint whose part it makes durable just now
-    shared: bool  # it writes a file of all ranks
+    shared: bool  # whether the rank writes a file of all ranks
     text: str
 
 
@@ -210,7 +210,7 @@ def _opened(path: Path, directory: bytes) -> int:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file), path.stat()):
                 return file
-        os.close(file)  # it was removed meanwhile
+        os.close(file)  # the page was removed meanwhile
 
 
 def _made(path: Path, directory: bytes) -> int:

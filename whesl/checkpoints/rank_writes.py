@@ -63,7 +63,7 @@ class Writing:
         self._looked = now
         for slot in unwritten:
             if slot.state not in (SlotState.HOLDING, SlotState.WRITING):
-                continue  # it has not come to the step yet
+                continue  # the rank has not reached the step yet
             sign = self._look(slot.pid)
             before, since = self._seen.get(slot.rank, (None, now))
             if sign is None or sign != before or slot.syncing == slot.epoch:

@@ -369,7 +369,7 @@ class Service:
         self._last = time.monotonic()
         self._ended = {"number": release.epoch, "whole": release.complete, "why": release.why}
         if not release.complete:
-            with suppress(OSError):  # it is tried again when the next one begins
+            with suppress(OSError):  # the next checkpoint tries the removal again
                 manifest.clear(self._directory, release.epoch)
             self._log(f"checkpoint {release.epoch} was given up: {release.why}")
             return

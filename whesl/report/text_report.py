@@ -16,7 +16,7 @@ from whesl.report.exception_row import ExceptionRow
 from whesl.report.report_records import Report, TaskRow
 
 _LINE = 160
-_NAMES = 5  # of tasks in one line
+_NAMES = 5  # names of tasks in one line
 _PIPE = 1_000  # columns of a table in a pipe
 # The most exceptions and tasks that are shown; tasks that simply completed are left out first.
 _MOST = 250

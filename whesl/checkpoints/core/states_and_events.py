@@ -19,9 +19,9 @@ class NodePhase(Enum):
     VULNERABLE = "vulnerable"  # a failure is predicted, and nothing has begun
     MIGRATING = "migrating"
     REQUESTED = "requested"  # asked to stop at a time step
-    WAITING = "waiting"  # its ranks wait for their turn
+    WAITING = "waiting"  # the node's ranks wait for their turn
     COMMITTING = "committing"
-    COMMITTED = "committed"  # its parts are durable
+    COMMITTED = "committed"  # the node's parts are durable
     LOST = "lost"
 
 
@@ -30,7 +30,7 @@ class EpochPhase(Enum):
 
     AGREEING = "agreeing"  # on a time step that no rank has passed
     FIRST = "first"  # vulnerable nodes write, one after the other
-    SECOND = "second"  # all others write
+    SECOND = "second"  # all other nodes write
     SEALING = "sealing"  # all parts are durable; the manifest is written
 
 

@@ -42,7 +42,7 @@ def pool(
             raise WheslError("a process of the computation was killed", hint=hint) from error
         finally:
             made.shutdown(wait=False, cancel_futures=True)
-            if not whole:  # what runs may take minutes, and its result is not wanted any more
+            if not whole:  # running work may take minutes, and its result is no longer wanted
                 for process in multiprocessing.active_children():
                     process.terminate()
 

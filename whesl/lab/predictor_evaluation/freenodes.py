@@ -41,7 +41,7 @@ _MOST = 3000  # moments that the document's trees are learned from
 _ENOUGH = 120  # moments that make a month
 _BLOCK = 3 * DAY
 _RESAMPLED = 1000
-_VERSION = "4"  # of what is kept in files: another one is made anew
+_VERSION = "4"  # version of the cached files; files of other versions are computed again
 
 
 class Fold(NamedTuple):

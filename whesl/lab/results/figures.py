@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # Each has a contrast of 3 and more to white and to the dark page's #181f28 (WCAG 2.1, graphical objects).
 COLOURS = ("#3b7fc4", "#c96a12", "#2b8f63", "#d04545", "#8f6bc7", "#94713f", "#c2589f", "#6e7f90")
-_LETTERS = 75  # of a legend's line
-_AXIS = 38  # of a line beside the vertical axis
+_LETTERS = 75  # characters of a line of a legend
+_AXIS = 38  # characters of a line of the vertical axis's title
 _MARKERS = "osD^vPX*"
 _INK = "#010203"  # stands for the text's colour until the file is written
 _SVG = "http://www.w3.org/2000/svg"

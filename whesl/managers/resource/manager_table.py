@@ -101,7 +101,7 @@ BUILT_IN = {
         once=_SRUN,
         early=True,
         node_lost="NODE_FAIL",
-        poll=1.0,  # it answers in milliseconds, and is shared with nobody
+        poll=1.0,  # the embedded manager answers in milliseconds, and serves one user
         embedded=True,
     ),
     "flux": Manager(

@@ -104,7 +104,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         """Write it where it has to stand, unless it stands there. Raises OSError."""
         path = Path(self.path)
         path.parents[2].mkdir(mode=0o700, parents=True, exist_ok=True)
-        for directory in (path.parents[1], path.parent):  # what mkdir(parents=True) makes has another mode
+        for directory in (path.parents[1], path.parent):  # mkdir(parents=True) gives parents another mode
             directory.mkdir(mode=0o700, exist_ok=True)
         file_retry.replace(path, os.fsencode(self.text), mode=0o700)
 

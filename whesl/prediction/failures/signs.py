@@ -116,7 +116,7 @@ class Signed(ArrayPredictor):
     @property
     def history(self) -> History:
         """The failures that the base counts from."""
-        found: History = self.base.history  # type: ignore[attr-defined]  # all that are fitted have one
+        found: History = self.base.history  # type: ignore[attr-defined]  # every fitted predictor has a history
         return found
 
     def _next_failures(self) -> Floats:

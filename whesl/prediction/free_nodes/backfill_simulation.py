@@ -96,7 +96,7 @@ def simulate(
     start = np.full(count, np.inf)
     waiting = np.empty(count, dtype=np.int64)
     most = len(busy) + count
-    planned = np.empty(most)  # of running jobs, ascending
+    planned = np.empty(most)  # planned ends of running jobs, ascending
     end = np.empty(most)
     nodes = np.empty(most)
     running = 0
@@ -109,8 +109,8 @@ def simulate(
             at -= 1
         planned[at], end[at], nodes[at] = busy_planned[one], busy_end[one], busy[one]
         running += 1
-    soonest = busy_end.min() if len(busy) else np.inf  # of all ends
-    smallest = np.inf  # of waiting jobs
+    soonest = busy_end.min() if len(busy) else np.inf  # the first end of a running job
+    smallest = np.inf  # nodes of the smallest waiting job
     queued = 0
     coming = 0
     time = now

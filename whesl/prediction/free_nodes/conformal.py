@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from whesl.prediction.free_nodes.job_history import Floats
 
 COVERAGE = 0.8
-WINDOW = 28 * 86400.0  # of latest outcomes, in seconds
+WINDOW = 28 * 86400.0  # seconds of latest outcomes that are used
 _LEAST = 48  # outcomes below which nothing is moved
-_RATE = 0.24 / 86400.0  # by which the share that is aimed at moves in a second with all or none inside
+_RATE = 0.24 / 86400.0  # change of the target share per second while all or no outcomes lie inside
 _AIMED = (0.5, 0.98)  # between which it stays
 _DAY = 86400.0
 _APART = 6 * 3600.0  # a forecast stands for so long at most: one a day must not throw the share about

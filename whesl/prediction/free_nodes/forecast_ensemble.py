@@ -55,10 +55,10 @@ _LEARNED = (
 )  # hours ahead that are learned from; the trees know the hour
 _BLOCKS = (0.5, 0.75, 1.0)  # shares of the time at which blocks of unseen forecasts begin
 _MOST = 3000  # moments that one model's trees are learned from: those of neighbouring hours are much alike
-_HALF_LIFE = 90 * DAY  # of a past forecast's part in the weights beyond ``SHORT``
+_HALF_LIFE = 90 * DAY  # half-life of a past forecast's part in the weights beyond ``SHORT``
 _FOLLOWED = (0.9, 0.7)  # part of the weights that is learned, up to ``SHORT`` and beyond; the rest is alike
-_STEPS = 400  # of the weights towards the best ones
-LEAST_DAYS = 28  # of moments to learn from
+_STEPS = 400  # iterations by which the weights are fitted
+LEAST_DAYS = 28  # days of history that learning needs
 _COLUMN = {
     "last": "least of 1 h back",
     "rolled": "rolled forward, 50%",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OUTAGE_USE = 0.05  # share of the capacity below which the machine is taken to be out
 OUTAGE_TIME = 3 * HOUR
-QUANTILE = 0.99  # of use: the capacity
+QUANTILE = 0.99  # quantile of the nodes in use that is taken for the capacity
 SPAN = 28 * DAY  # over which it is looked at; what is there of it at the log's begin
 
 

@@ -29,10 +29,10 @@ _KEPT = [place for place, name in enumerate(COLUMNS) if name not in _LEFT_OUT]
 _LOGARITHM = [place for place, kept in enumerate(_KEPT) if COLUMNS[kept] in _WIDE]
 _CIRCLES = (("hour of day then", 24.0), ("day of week then", 7.0))
 TERMS = len(_KEPT) + 4 * len(_CIRCLES)
-_RIDGE = 0.01  # of all weights, for features of unit variance
+_RIDGE = 0.01  # ridge penalty of each weight, for features of unit variance
 _ROUNDS = 25
 _NEAR = 0.01  # errors below it weigh no more than this one
-_ENOUGH = 1e-4  # by which a coefficient moves in the last round
+_ENOUGH = 1e-4  # the fit ends when no coefficient moves by more than this in a round
 _MOST = 3000  # moments that are learned from
 
 
@@ -81,7 +81,7 @@ def fit(values: NDArray[np.float32], truth: Floats) -> Linear:
         mean = np.where(known, given, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
         given = np.where(known, given, mean) - mean
         spread = given.std(axis=0)
-        spread = np.where(spread < 1e-6, np.inf, spread)  # what does not change says nothing
+        spread = np.where(spread < 1e-6, np.inf, spread)  # a constant feature gets no weight
         found = least_absolute(given / spread, label)
         constant[hour], center[hour], slope[hour] = found[0], mean, found[1:] / spread
     return Linear(constant, center, slope)

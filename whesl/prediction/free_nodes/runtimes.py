@@ -123,7 +123,7 @@ def _draw(
                 at -= 1
             if count >= 3:
                 break
-        if draws > 1:  # one level is as good in any order
+        if draws > 1:  # a single level needs no order
             pool[:count].sort()
         for one in range(draws):
             if count == 0:

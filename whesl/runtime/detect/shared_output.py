@@ -51,7 +51,7 @@ def take(path: str, environment: Mapping[str, str], numbers: Sequence[str] = ())
     Where the file system has no locks, each task is that one.
     """
     if numbers and _of_an_array(path, numbers):
-        return False  # its tasks may run on hosts that do not see each other's table
+        return False  # tasks on other hosts may not see this host's table
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
@@ -92,7 +92,7 @@ class Appended:
         self._file = os.open(f"/proc/self/fd/{descriptor}", flags)
         self._place = _table(os.fstat(self._file), _group(os.environ))
         self._inode, self._seen = -1, 0.0
-        with contextlib.suppress(OSError):  # it is made before the first append at the latest
+        with contextlib.suppress(OSError):  # the first append makes the file otherwise
             os.close(self._locked())
 
     def append(self, content: memoryview) -> int:

@@ -47,7 +47,7 @@ _OVERFLOW = int(inotify_simple.flags.Q_OVERFLOW)
 _MODIFIED = int(inotify_simple.flags.MODIFY)
 _MASK = (
     inotify_simple.flags.MODIFY
-    | inotify_simple.flags.ATTRIB  # also the loss of a name, while the file is held open
+    | inotify_simple.flags.ATTRIB  # reported when an open file loses its name as well
     | inotify_simple.flags.MOVE_SELF
     | inotify_simple.flags.DELETE_SELF
 )
@@ -75,8 +75,8 @@ class _Followed:
     interval: float = FASTEST
     due: float = 0.0
     problem: str = ""  # why it cannot be read now
-    missed: str = ""  # what will never be read
-    known: Known | None = None  # of a file before, which was there no more when this was followed
+    missed: str = ""  # a sentence on bytes that could not be read
+    known: Known | None = None  # marks of the file before, which had gone when this one was found
 
     @property
     def file(self) -> FollowedFile | None:
@@ -364,7 +364,7 @@ class Tailer:
                 # Once more, for what came before the new file had bytes.
                 chunks = chunks or self._read_on(followed, size)
                 if chunks:
-                    followed.more = True  # its event may be taken already
+                    followed.more = True  # the event of this change may have been handled already
                     break
                 old = followed.files[0]
                 known = followed.known or old.as_read(old.offset)
@@ -389,7 +389,7 @@ class Tailer:
         if file.written_anew():
             known = file.as_read(file.offset)
             file.begin(0)
-            if not file.size():  # its old lines may be written into it again
+            if not file.size():  # old lines may be written into the emptied file again
                 followed.known = known
                 return []
             followed.fresh = True
@@ -445,7 +445,7 @@ class Tailer:
 
     def _take(self, followed: _Followed, file: FollowedFile, *, first: bool = False) -> None:
         followed.files.insert(0 if first else len(followed.files), file)
-        followed.suspect = True  # it may have been renamed before it was watched
+        followed.suspect = True  # the file may have been renamed before it was watched
         if self._inotify is None or magic_of(file.handle) in REMOTE:
             return
         try:

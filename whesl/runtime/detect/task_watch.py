@@ -122,9 +122,9 @@ class Watch:
         self._left: int | None = None  # bytes that are left of what is drained
         self.drained = False
         self.seen_until = now if began is None else began
-        self._patterns: dict[str, list[Source]] = {}  # of names, and the sources that they are
+        self._patterns: dict[str, list[Source]] = {}  # sources by their pattern of file names
         self._exceptions = spec.exceptions_of(task)
-        self._seen: set[Source] = set()  # of which anything was read, in any attempt
+        self._seen: set[Source] = set()  # sources of which any attempt has read something
         self._too_many: set[str] = set()  # patterns that more files have than are followed
         self._names_at = 0.0  # when new files are looked for
         self._before = {str(position["path"]): position for position in before}
@@ -300,7 +300,7 @@ class Watch:
         known = {kept["path"] for kept in state["files"]}
         for path, sources in self._patterns.items():
             for name in named_files.found(path):
-                if name not in known:  # it has come meanwhile
+                if name not in known:  # the file is new
                     self._readings.pop(name, None)
                     self._follow(name, sources, 0)
         self._tailer.restore(kept for kept in state["files"] if kept["path"] in self._readings)

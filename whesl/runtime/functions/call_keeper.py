@@ -251,7 +251,7 @@ class Spawn:
             ours.shutdown(socket.SHUT_WR)
             if not select.select([ours], [], [], _LOADS)[0]:
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(forks.pid, signal.SIGKILL)  # it hangs in an import, and would at each call
+                    os.kill(forks.pid, signal.SIGKILL)  # its import hangs, as it would at each call
                 raise TimeoutError
             return int(ours.recv(32))  # nothing: it has ended, and started nothing
 

@@ -68,7 +68,7 @@ class Connection:
                 try:
                     socket.send_fds(self._asked, [CALL], [link.fileno(), *streams])
                     return
-                except OSError:  # it has ended
+                except OSError:  # the server has ended
                     self._asked.close()
                     self._asked = None
                     if not again:
@@ -84,7 +84,7 @@ class Connection:
                     [sys.executable, "-m", "whesl.runtime.functions.server", str(theirs.fileno())],
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,
-                    env=dict(os.environ),  # as calls have it: libraries written in C set variables beside it
+                    env=dict(os.environ),  # without the variables that libraries in C have set
                     stdout=log,
                     stderr=log,
                     start_new_session=True,
@@ -113,7 +113,7 @@ def inherit(asked: socket.socket | None) -> None:
     Args:
         asked: its socket.
     """
-    global _present  # one for each process
+    global _present  # each process has one connection
     _present = Connection(asked)
 
 

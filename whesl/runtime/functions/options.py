@@ -100,7 +100,7 @@ def checked(name: str, given: Mapping[str, Any]) -> Options:
         retries = len(attempts) or (RETRIES if asked or told.get("outputs") else 0)
     if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
         raise ValueError(f"@whesl.task of {name}: retries is a number of at least 0, not {retries!r}")
-    if retry_on is None:  # who asks for retries alone means every failure
+    if retry_on is None:  # retries without retry_on are for every failure
         retry_on = (Exception,) if attempts or told.get("retries") else ()
     for files in ("inputs", "outputs"):
         _check_files(name, files, told.get(files, ()))

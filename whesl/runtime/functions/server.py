@@ -23,7 +23,7 @@ from whesl.runtime.functions import call_keeper
 from whesl.runtime.functions.call_keeper import Template
 from whesl.runtime.functions.connection import CALL
 
-_DESCRIPTORS = 3  # of a call: a socket, standard output, standard error
+_DESCRIPTORS = 3  # descriptors of a call: a socket, standard output, standard error
 
 
 class Server:

@@ -136,7 +136,7 @@ def _judged(name: str, answer: dict[str, Any], outcome: payload.Outcome | None, 
     seen = re.search(r"\((\w+): ", reason)
     kind = _SEEN_BY.get(seen[1] if seen else "", FunctionError)
     where = f"; see {directory}"
-    ended_well = code == 0 and answer["state"] != _DONE  # as where a rule skips a task
+    ended_well = code == 0 and answer["state"] != _DONE  # for example a rule has skipped the task
     if kind is not FunctionError or outcome is not None or ended_well:
         raise kind(f"{name}: {reason or answer['state'] or 'ended by a rule'}{where}", directory)
     how = f"by signal {code - 128}" if code > 128 else f"with status {code}"
@@ -151,7 +151,7 @@ def _raise(error: BaseException, trace: str) -> None:
     try:
         raise error
     finally:
-        del error  # else its traceback would keep this frame, and that the exception
+        del error  # ends the reference circle of the exception, its traceback and this frame
 
 
 def _tidy(directory: str, *, remove: bool) -> None:

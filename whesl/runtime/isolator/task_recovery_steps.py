@@ -101,7 +101,7 @@ class Steps:
         account, task, nodes = self._job.setup.account, str(self._directory.path), command.nodes
         refused = used = frozenset[str]()
         if self._job.setup.claims(nodes):
-            with contextlib.suppress(OSError):  # as without the account
+            with contextlib.suppress(OSError):  # a node counts as the task's own, as without an account
                 refused, used = node_claims.exchange(account, task, nodes, frozenset(command.shared))
         return NodesClaimed(nodes=nodes, refused=tuple(sorted(refused)), used=tuple(sorted(used)))
 
@@ -127,7 +127,7 @@ class Steps:
         left = max(float(ends) - now, 0.0) if ends.isascii() and ends.isdigit() else _DAY
         try:
             from whesl.placement.site import (
-                spare_failure_risk,  # what it needs is heavy, and few tasks have a table
+                spare_failure_risk,  # a slow import, and few tasks have a table of risks
             )
 
             return spare_failure_risk.risks(Path(path), nodes, now, left)

@@ -36,7 +36,7 @@ UNSUPPORTED = frozenset({errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EIN
 HELD = frozenset({errno.EAGAIN, errno.EACCES})
 # A record is written over in place in one call, so that no reader finds a part of it.
 _LENGTH = 1024
-_EPOCHS = 1 << 53  # what is above was not written here
+_EPOCHS = 1 << 53  # a larger epoch in the file was not written by this module
 
 
 class LockError(WheslError):
@@ -220,7 +220,7 @@ def spare(path: str, epoch: int) -> None:
         return
     try:
         if not _owner_of(f"{path}.{epoch - 1}").here:
-            raise FileNotFoundError  # one that may live would write into it
+            raise FileNotFoundError  # the lock's present owner, which may live, would write into the file
         # The file of the owner before, which needs no room; its name stays taken.
         os.link(f"{path}.{epoch - 1}", ready)
         os.link(f"{path}.{epoch}", f"{ready}-{epoch}")

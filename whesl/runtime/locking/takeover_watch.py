@@ -23,7 +23,7 @@ class Guard:
     def __init__(self, path: Path, descriptor: int) -> None:
         self._path = str(path)
         self._epoch = takeover_lock.epoch_of(descriptor)
-        with contextlib.suppress(OSError):  # there is no room, and may be some when it is needed
+        with contextlib.suppress(OSError):  # the disk is full now, and may have room later
             takeover_lock.spare(self._path, self._epoch)
         self._over = threading.Event()
         self.lost = False

@@ -140,7 +140,7 @@ class Agent:
         self._pausing = threading.Lock()
         self._paused: list[attempt_processes.Process] = []
         self._held = attempt_signals.HeldSignal()
-        self._asked = SignalProcesses(token="", signum=0)  # what was held last
+        self._asked = SignalProcesses(token="", signum=0)  # the signal that was last sent to all processes
 
     @property
     def succeeds(self) -> bool:

@@ -56,7 +56,7 @@ class Lease:
     """
 
     contact = SharedNumber(0)  # when the isolator's node was reached last
-    _until = SharedNumber(1)  # it lasts so long at least, since the agent was woken late; 0 when it was not
+    _until = SharedNumber(1)  # least end of the lease of an agent that was woken late; 0 for others
     held = SharedFlag(2)  # whether a heartbeat was ever answered
     attended = SharedNumber(3)  # when a process on the isolator's node answered last, not its kernel
     _ran = SharedNumber(4)  # when the process that holds it has run last

@@ -45,7 +45,7 @@ class Pair:
         self._limit = limit
         self._work = work
         self._other: int | None = None  # a descriptor of the other half
-        self._child = 0  # its number, where it was started here
+        self._child = 0  # process number of the partner, where this process started it
         self._working = 0  # the working half's
         self._restore_at: float | None = None
 

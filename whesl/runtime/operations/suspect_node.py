@@ -26,7 +26,7 @@ STUCK = 65  # the runtime's agent saw that the program's processes cannot run th
 PEER = 60  # a peer of this name did not answer
 DIED = 50  # a process died there; siblings are often killed in consequence
 RANK = 40  # a rank is named, and the host of ranks is known
-REPORTED = 20  # who reports an error is not always who caused it
+REPORTED = 20  # low, since the node that reports an error has not always caused it
 
 _HOST = r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
 _HOSTS = r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[0-9,-]+\][A-Za-z0-9._-]*)?)"

@@ -22,10 +22,10 @@ from whesl.runtime.rule_learning.run_records import (
     Timeout,
 )
 
-PAST = 2 / 3  # of the runs of a kind
+PAST = 2 / 3  # share of the good runs, and of the bad ones, that rules are learned from
 SHORTEST = 8  # characters of a text that is looked for
 MOST_LINES = 5
-_OFTEN = 1 / 3  # of the bad runs, at least, have a line that comes before the others
+_OFTEN = 1 / 3  # least share of the bad runs in which a line has to come before the failure
 _LEAD = 5  # lines between it and the run's end, at least: what is nearer is a part of the end itself
 _STEADY = 5  # times that a line of steady work is printed, at least, in each good run
 _FACTORS = (1.0, 1.5, 2.0, 4.0)

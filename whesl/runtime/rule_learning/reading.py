@@ -10,7 +10,7 @@ from whesl.runtime.diagnose.reading import lines_of_all
 from whesl.runtime.diagnose.unusual import form
 from whesl.runtime.rule_learning.run_records import Run
 
-MOST_FORMS = 20_000  # of a run; of more, the first are kept
+MOST_FORMS = 20_000  # forms of lines that are kept of a run: the first ones
 _DAY = 86400.0
 _LONGEST = 500  # characters of a line that are kept
 # GNU time -v, sacct, and what programs print of themselves.

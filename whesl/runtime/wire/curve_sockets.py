@@ -111,7 +111,7 @@ class ServerSocket:
         self.socket.sndhwm = self.socket.rcvhwm = QUEUE
         self.socket.backlog = BACKLOG
         self.socket.handshake_ivl = HANDSHAKE
-        self.socket.ipv6 = True  # as well: both families where the machine has both
+        self.socket.ipv6 = True  # IPv6 as well as IPv4, where the machine has both
         if listening is not None:
             self.socket.use_fd = listening
         # A peer that comes back under its name takes the place of its old connection; sending to a peer
@@ -256,7 +256,7 @@ def dealer(context: zmq.Context[zmq.Socket[bytes]], keys: KeyPair, pause: float 
     made.reconnect_ivl = 100
     made.reconnect_ivl_max = int(pause * 1000)
     made.handshake_ivl = HANDSHAKE
-    made.ipv6 = True  # as well: names and addresses of both families
+    made.ipv6 = True  # IPv6 as well as IPv4
     # Where packets are dropped, the system asks ever more seldom, at last once a minute: begin anew.
     made.connect_timeout = CONNECT
     # A server whose machine died closes nothing; ZMTP's own heartbeat notices it.

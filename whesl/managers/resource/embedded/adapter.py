@@ -130,7 +130,7 @@ class LocalScheduler:
         record = self.jobs([job_id]).get(job_id)
         if record is None or record.state is not JobState.PENDING:
             self._ask(protocol.Requeue(job=job_id), protocol.Done)
-        with contextlib.suppress(RefusedError):  # it has begun
+        with contextlib.suppress(RefusedError):  # the job has begun
             self._ask(protocol.UpdateJob(job=job_id, begin=time.time()), protocol.Done)
 
     def requeue_lost(self, job_id: str) -> bool:

@@ -159,7 +159,7 @@ def job_record(info: Mapping[str, Any], names: Mapping[int, str], lost: Collecti
             if state is JobState.FAILED and (kind == "node-failure" or _LOST.search(note)):
                 state = JobState.NODE_FAIL
             elif state is JobState.FAILED and kind == "dependency":
-                state = JobState.CANCELLED  # it never ran, as its parent failed
+                state = JobState.CANCELLED  # the job never ran, since its parent failed
         started = float(info.get("t_run") or 0.0)
         return JobRecord(
             id=str(info["id"]),

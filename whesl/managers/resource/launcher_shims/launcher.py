@@ -163,7 +163,7 @@ def become_flux(run: Run) -> None:
         os.dup2(opened, descriptor)
         os.close(opened)
         if descriptor == 1 and run.error is None:
-            os.dup2(1, 2)  # as srun does: what names no file of its own follows the output
+            os.dup2(1, 2)  # as with srun, standard error follows standard output unless it has a file
     attach(real, run)
 
 

@@ -12,7 +12,7 @@ from whesl.managers.resource.port import StepRequest
 from whesl.managers.resource.step_process import StepProcess
 from whesl.model.errors import UsageError
 
-OWN_STEP = "whesl-"  # what the names of WHESL's own steps begin with
+OWN_STEP = "whesl-"  # prefix of the names of WHESL's own steps
 
 
 class SlurmStep(StepProcess):

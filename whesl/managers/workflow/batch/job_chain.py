@@ -37,7 +37,7 @@ class Chain:
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}
         self._last_look = 0.0
-        self._jobs: dict[str, str] = {}  # by task: as it was submitted
+        self._jobs: dict[str, str] = {}  # jobs by task, as they were submitted
         self._away = 0.0  # since when the scheduler takes no submission, as it does not answer; 0: it does
         by_step: dict[str, list[Task]] = {}
         for task in plan.workflow.tasks:

@@ -24,7 +24,7 @@ from whesl.model.workflow import Task, Workflow
 
 _RESERVE = ".whesl-reserve"
 _RESERVE_BYTES = 1 << 20
-_PARTS = 4  # one for the time when the disk gets full, the others for conductors that are started again
+_PARTS = 4  # parts of the reserve: one for the full disk, the others for restarted conductors
 _PROBE_BYTES = 4096
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -157,7 +157,7 @@ class Shelter:
         self._root = root
         self._directory = directory / "bookkeeping"
         self._sheltered: set[str] = set()
-        self._parts: int | None = None  # of the reserve, that are left; None: not made yet
+        self._parts: int | None = None  # parts of the reserve that are left; None: not made yet
 
     def look(self) -> None:
         """Take the next steps that have become possible or necessary since the last call."""

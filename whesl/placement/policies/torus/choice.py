@@ -128,7 +128,7 @@ def costs(
                             open_[kept] = candidate
                             kept += 1
                     left = kept
-    for o in range(left):  # nothing is left free beside these, or they have lost
+    for o in range(left):  # no free box lies beside these, so their cost is known
         candidate = open_[o]
         if every or before + extra[candidate] <= best:
             cost[candidate] = before + extra[candidate]

@@ -157,7 +157,7 @@ class Map(Mapping[K, V]):
             return self is other or self._whole() == other._whole()
         return self._whole() == other if isinstance(other, dict) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # as a dict: what is in it may not have one
+    __hash__ = None  # type: ignore[assignment]  # not hashable, as a dict is not
 
     def __repr__(self) -> str:
         return f"Map({self._whole()!r})"

@@ -273,7 +273,7 @@ class Volatile(msgspec.Struct, frozen=True, kw_only=True):
     contests: Map[str, Contest] = Map()
     retry_at: Map[str, float] = Map()  # by recovery id or requeue token
     retries: Map[str, int] = Map()
-    late: Map[str, float] = Map()  # by task: how late the quickest of its heartbeats came, by both clocks
+    late: Map[str, float] = Map()  # the least delay of a task's heartbeats, by both hosts' clocks
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,8 @@ from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.runtime.coordinator.effects.workflow_recovery_steps import Order
 
 LOG = logging.getLogger(__name__)
-Work = Callable[[], Event | list[Any]]  # of events: a list of one kind of them is none of all kinds
+# The list holds events; lists are invariant, so a closer type would refuse lists of one kind of events.
+Work = Callable[[], Event | list[Any]]
 Failure = Callable[[str], Event | list[Any]]
 _MOST_LOOKS = 500  # jobs in one question: their ids are one argument of a command
 

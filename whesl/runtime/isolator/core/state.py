@@ -106,7 +106,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 0
     token: str = ""
     alive: bool = False  # the attempt's command has been started and has not been seen to end
-    exit_code: int | None = None  # of the last attempt, when it ended by itself
+    exit_code: int | None = None  # the last attempt's, None where WHESL ended it
     cause: Cause | None = None  # what the last attempt died of, where its output says so
     ordinal: int = 0
     raised: tuple[Raised, ...] = ()
@@ -129,7 +129,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     observed: tuple[str, ...] = ()  # observe mode: already reported for this attempt
     down: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()  # nodes in use that the resource manager called down under the attempt
-    leases_ended: tuple[str, ...] = ()  # what agents told of leases that ended in this attempt
+    leases_ended: tuple[str, ...] = ()  # agents' sentences on leases that ended in this attempt
     outdated: tuple[str, ...] = ()  # arguments and variables of the attempt that name a replaced node
     lingering: tuple[str, ...] = ()  # nodes on which a step of an earlier attempt may never end
     job_raises: tuple[JobRaise, ...] = ()

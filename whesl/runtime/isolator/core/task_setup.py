@@ -45,7 +45,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     kept: bool = False
     account: str = ""  # the directory of the allocation's account of nodes; "" where a node is all there is
     taken: tuple[str, ...] = ()  # nodes that other tasks used when this one began
-    heterogeneous: bool = False  # of several components, whose nodes do not stand for each other
+    heterogeneous: bool = False  # whether the job has components whose nodes cannot replace each other
     cluster: dict[str, str] = {}
     restarts: int = 0
     salt: str = ""

@@ -45,7 +45,7 @@ def gate(ends: tuple[int, int], job: Mapping[str, Any], *, started: bool) -> int
 def _possible(job: Mapping[str, Any]) -> bool:
     setup = job["setup"]
     plain = not (job["checkpoints"] or job["json_summary"] or setup["restarts"] or setup["earlier"])
-    plain = plain and setup["task"]["id"].isprintable()  # as it is, it is told
+    plain = plain and setup["task"]["id"].isprintable()  # the id needs no escapes when it is printed
     return plain and len(setup["nodes"]) == 1 and short_task.rules(setup) is not None
 
 
@@ -60,7 +60,7 @@ class Short:
         self._directory = directory
         self._job = json.loads(file_retry.content(f"{directory}/job.json") or b"")
         rules = short_task.rules(self._job["setup"])
-        assert rules is not None  # else the isolator does not wait
+        assert rules is not None  # an isolator waits for a short task only where there are rules
         own = {
             name: self._job[name]["path"] or f"{directory}/attempt-1/{name}" for name in ("stdout", "stderr")
         }

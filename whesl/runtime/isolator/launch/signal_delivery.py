@@ -196,7 +196,7 @@ def _handles(pid: int, signum: int) -> bool:
     for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines():
         if line.startswith(b"SigCgt:"):
             return bool(int(line.split()[1], 16) >> (signum - 1) & 1)
-    return True  # it is gone
+    return True  # the process is gone
 
 
 def children(pid: int) -> list[int]:

@@ -52,7 +52,7 @@ class Observer:
         self._clock = clock
         self._watch: Watch | None = None
         self._begun: Mapping[str, int] | None = None  # the files' sizes when the attempt was started
-        self._configuration = Configuration()  # of the present attempt
+        self._configuration = Configuration()  # the present attempt's configuration
         self._number = 0
         self._disk_at = 0.0
         self._measuring = False

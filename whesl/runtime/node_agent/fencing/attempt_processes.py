@@ -29,7 +29,7 @@ AGENT = "whesl.runtime.node_agent.agent"  # the module that an agent runs, as it
 _PF_KTHREAD = 0x200000  # include/linux/sched.h
 _kernel: set[int] = set()  # threads of the kernel's: most of what a node lists, and never anybody's
 _bare: set[int] = set()  # processes that have neither for good
-_LISTINGS = 8  # of /proc in one pass, at most: some node always starts something
+_LISTINGS = 8  # listings of /proc in a pass at most, since other programs start processes all the time
 # Between two passes over all processes, seconds, unless all that was seen has ended before.
 _LOOK_FIRST = 0.004
 _LOOK_PATIENT = 0.016
@@ -280,7 +280,7 @@ def environment_of(pid: int) -> bytes | None:
         except OSError:
             return content  # a thread of the kernel's, a zombie, or gone
         if time.monotonic() >= deadline:
-            _bare.add(pid)  # it has none, and is not waited for again
+            _bare.add(pid)  # the process has no environment, and later looks do not wait for one
             return content
         time.sleep(_LOOK_EXEC)
     return procfs.content(f"/proc/{pid}/environ")
@@ -392,7 +392,7 @@ def kill_all(
     while True:
         try:
             seen = look(token, session, spare=spare, node=node, steps=steps)
-        except OSError:  # nothing was observed, so nothing is known to be gone
+        except OSError:  # without a look no process is known to be gone
             seen = Look([_UNSEEN])
         left = seen.found
         if not left or clock() > began + timeout:
@@ -465,7 +465,7 @@ def end(token: str, session: int | None, *, patience: float = 2.0) -> None:
         patience: seconds.
     """
     deadline = time.monotonic() + patience
-    with contextlib.suppress(OSError):  # what could not be seen is killed later
+    with contextlib.suppress(OSError):  # the next pass kills processes that this one could not read
         for process in of_attempt(token, session):
             send(process.pid, signal.SIGTERM)
         while time.monotonic() < deadline and any(p.pid != session for p in of_attempt(token, session)):

@@ -51,7 +51,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Action(Enum):
     """What becomes of an entry."""
 
-    LEAVE = "leave"  # there already, or another user's to carry over
+    LEAVE = "leave"  # the new place has the entry, or another user has to carry it over
     ENTER = "enter"  # directory: make it and go on inside
     LINK = "link"  # symbolic link to the old place
     RELINK = "relink"  # the old entry is a link; the new one leads to the same place
