@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.waiting import until
@@ -28,6 +29,13 @@ EXCEPTION DETECTION BROKEN LOG "it is broken" output
 EXCEPTION RECOVERY STEP BROKEN JOB JOB.REPLACE
 """
 PROGRAM = '[ "$WHESL_RESTART_COUNT" != 0 ] || { echo it is broken; exit 3; }; echo on $DESK_NODES'
+CHAINED = """\
+#!/bin/sh
+#DESK nodes=2
+#DESK output=first.out
+echo "$WHESL_TASK on $DESK_NODES"
+[ "$WHESL_RESTART_COUNT" != 0 ] || { echo it is broken; exit 3; }
+"""
 SUBMIT = """\
 import sys, time
 from whesl.api.resource_manager import JobRequest
@@ -85,6 +93,32 @@ def test_a_task_recovers_under_a_manager_that_whesl_has_never_heard_of(
     found = until(lambda: _ended(home), "the task has ended", 30)
     assert (found.totals.tasks, found.totals.completed, found.totals.recovered) == (1, 1, 1)
     assert found.tasks[0].jobs == ["1"] and found.tasks[0].nodes == 2
+
+
+def test_a_workflow_runs_under_a_manager_that_whesl_has_never_heard_of(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "rules.esl").write_text(RULES)
+    (tmp_path / "first.sh").write_text(CHAINED)
+    (tmp_path / "second.sh").write_text("#!/bin/sh\n#DESK output=second.out\ngrep ' on ' first.out\n")
+    command = [sys.executable, "-m", "whesl", "run", "first.sh", "second.sh:after=first", "-e", "rules.esl"]
+    command += ["--rjms", "desk", "--poll", "0.2", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = msgspec.json.decode(done.stdout)
+    assert [(task["step"], task["state"]) for task in report["tasks"]] == [
+        ("first", "completed"),
+        ("second", "completed"),
+    ]
+    assert [row["outcome"] for row in report["exceptions"]] == ["recovered"]
+    lines = (tmp_path / "second.out").read_text().splitlines()
+    assert [line.partition("/")[2] for line in lines if " on " in line] == ["first on desk1,desk2"] * 2
+    whole = [*command[:4], "second.sh", "-e", "rules.esl", "--rjms", "desk", "--", "--nodes=7"]
+    refused = subprocess.run(
+        whole, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert refused.returncode != 0
+    assert "there are 3 nodes, not 7" in refused.stderr
 
 
 def _ended(home: Path) -> api.Report | None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from whesl.managers.resource.port import Nests as Nests
     from whesl.managers.resource.port import NodeEvent as NodeEvent
     from whesl.managers.resource.port import NodeRecord as NodeRecord
+    from whesl.managers.resource.port import ReadsScripts as ReadsScripts
     from whesl.managers.resource.port import RequeuesLost as RequeuesLost
     from whesl.managers.resource.port import Scheduler as Scheduler
     from whesl.managers.resource.port import Step as Step

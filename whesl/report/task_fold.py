@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from whesl.model import job_ids
 from whesl.model.evidence import LastLines, kept
 from whesl.model.outcomes import OrderStatus, ToldBy
 from whesl.model.states import TaskState
@@ -216,7 +217,7 @@ class TaskFold:
         self._job = job
         if job and job not in self.row.jobs:
             self.row.jobs.append(job)
-            asked = self._submitted.get(job.partition("_")[0])
+            asked = self._submitted.get(job_ids.submitted(job))
             if asked is not None and self.row.queue_wait is None:
                 self.row.submitted = min(asked, time)
                 self.row.queue_wait = time - self.row.submitted

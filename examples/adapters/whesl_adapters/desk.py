@@ -28,6 +28,7 @@ from whesl.api.resource_manager import (
     RefusedError,
     Step,
     StepRequest,
+    UsageError,
 )
 
 NODES = ("desk1", "desk2", "desk3")
@@ -171,6 +172,19 @@ class DeskScheduler:
             )
             jobs[name] = Job(request=request, record=record)
             return name
+
+    def request_of(self, script: str, arguments: Sequence[str]) -> JobRequest:
+        """Return what a script's lines ``#DESK nodes=2`` ask for; arguments are ``--nodes=2``."""
+        lines = Path(script).read_text().splitlines()
+        words = [line.removeprefix("#DESK ").strip() for line in lines if line.startswith("#DESK ")]
+        asked = dict(word.partition("=")[::2] for word in (*words, *(word.lstrip("-") for word in arguments)))
+        if strange := asked.keys() - {"nodes", "output"}:
+            raise UsageError(f"{script}: the desk knows nodes and output, not {min(strange)}")
+        nodes = asked.get("nodes", "1")
+        if not nodes.isascii() or not nodes.isdigit():
+            raise UsageError(f"{script}: nodes={nodes} is no number")
+        output = str(Path(asked["output"]).absolute()) if "output" in asked else ""
+        return JobRequest(token="", script=script, nodes=int(nodes), output=output)
 
     def find(self, token: str) -> JobRecord | None:
         """Return the job of a token."""

@@ -18,6 +18,7 @@ from whesl.managers.workflow.port import FluxifyOptions
 from whesl.managers.workflow.script_wrapping import WrappedScript
 from whesl.managers.workflow.submission.install import install
 from whesl.managers.workflow.submission.qsub_rewriting import parse_call, rewrite, stays
+from whesl.model import job_ids
 
 WRAPPED = WrappedScript(workflow="w", step="s", spares=1, keeps=True, source="/home/u/my job.sh")
 OURS = "WHESL_SUBMISSION=w/s#1,WHESL_GRANTED_SPARES,WHESL_REQUEUE_SAID"
@@ -118,6 +119,15 @@ def test_every_manager_has_its_command() -> None:
     assert COMMANDS["qsub"].may_work_later(silent)
 
 
+@pytest.mark.parametrize(
+    ("job", "whole"),
+    [("12_3", "12"), ("12[3].my_server", "12[].my_server"), ("12.my_server", "12.my_server"), ("a_b", "a_b")],
+)
+def test_an_element_was_submitted_with_its_array(job: str, whole: str) -> None:
+    """A host with an underscore in its name lost the rest of it."""
+    assert job_ids.submitted(job) == whole
+
+
 class Cluster:
     """PBS's commands, of which ``qsub`` writes down how it was called."""
 
@@ -164,7 +174,7 @@ def test_a_script_is_submitted_once(tmp_path: Path, nodes: int, asked: str) -> N
     assert asked in call if asked else "select" not in call
     assert "WHESL_SUBMISSION=w/job#1" in call
     assert call.endswith(f"{script} {nodes - 1} w/job")
-    assert ("has no spare node: PBS has 1 nodes" in first.stderr) == (nodes == 1)
+    assert ("has no spare node: pbs has 1 nodes" in first.stderr) == (nodes == 1)
 
 
 def test_other_calls_are_the_real_commands(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Manager:
         job_cluster: variables that say it in a job alone.
         files: those of them that name a file, and what precedes its path.
         tells: the variables of a job by what they tell (``ID``, ``NODE``, ...).
-        command: what submits jobs; it is wrapped for workflow managers
+        command: what submits jobs, "" where that is not known; it is wrapped for workflow managers
             (``whesl.managers.workflow.submission``).
         once: the words before a command that run it once, on some compute node; () where there are none.
         early: attempt 1 may be started before the isolator has loaded: nothing has to be there first.
@@ -138,7 +138,7 @@ BUILT_IN = {
     ),
 }
 SUBMITS = frozenset(one.command for one in BUILT_IN.values())  # a host with one of these is of a cluster
-_OTHER = Manager("", "", inside=(), cluster=())  # a third party's
+_OTHER = Manager("", "", inside=(), cluster=(), command="")  # a third party's
 
 
 def manager(name: str) -> Manager:

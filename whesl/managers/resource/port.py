@@ -224,6 +224,22 @@ class ChangesLimits(Protocol):
 
 
 @runtime_checkable
+class ReadsScripts(Protocol):
+    """What a third party's scheduler also offers whose scripts ``whesl run`` submits."""
+
+    def request_of(self, script: str, arguments: Sequence[str]) -> JobRequest:
+        """Return what a batch script asks for, without a token.
+
+        Args:
+            script: its path.
+            arguments: the user's, for the submission; they count more than the script's own lines.
+
+        Raises UsageError for what cannot be understood.
+        """
+        ...
+
+
+@runtime_checkable
 class TriesRequests(Protocol):
     """What a scheduler also offers that says whether it would take a job, without taking it."""
 

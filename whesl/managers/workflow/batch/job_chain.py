@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 import time
 from collections import deque
-from pathlib import Path
 
-from whesl.files import file_retry
 from whesl.managers import resource
-from whesl.managers.resource import manager_table
 from whesl.managers.resource.port import Scheduler
-from whesl.managers.workflow.batch.submission_commands import COMMANDS
+from whesl.managers.workflow.batch.submitter import submitter
 from whesl.managers.workflow.port import RunPlan
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError
 from whesl.model.states import JobState
@@ -32,7 +27,7 @@ class Chain:
     def __init__(self, plan: RunPlan, scheduler: Scheduler) -> None:
         self._plan = plan
         self._scheduler = scheduler
-        self._command = COMMANDS[manager_table.manager(plan.environment["WHESL_RJMS"]).command]
+        self._submitter = submitter(plan, scheduler)
         self._tasks: dict[str, Task] = {}  # by job id
         self._states: dict[str, JobState] = {}  # by job id
         self._unseen: dict[str, int] = {}
@@ -65,7 +60,8 @@ class Chain:
             beside = dict.fromkeys(self._jobs[parent] for parent in tasks[0].beside)
             parents = dict.fromkeys(self._jobs[parent] for parent in tasks[0].parents)
             try:
-                submitted = self._submit(file, [job for job in parents if job not in beside], list(beside))
+                after = [job for job in parents if job not in beside]
+                submitted = self._submitter.submit(file, after, list(beside))
             except RefusedError:
                 self.cancel()
                 raise
@@ -79,47 +75,12 @@ class Chain:
                 raise RefusedError(error.message) from error
             self._away = 0.0
             for task in tasks:
-                job = self._command.element(submitted, task.instance) if task.instance else submitted
+                job = self._submitter.element(submitted, task.instance) if task.instance else submitted
                 self._jobs[task.id] = submitted
                 self._tasks[job] = task
                 self._states[job] = JobState.PENDING
             if time.monotonic() - begin >= _SUBMITTING:
                 return
-
-    def _submit(self, file: str, after: list[str], beside: list[str]) -> str:
-        command = self._command.words(self._plan, file, after, beside)
-        try:
-            result = file_retry.retried(
-                lambda: subprocess.run(
-                    [*command, file],
-                    env=self._plan.environment,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    errors="replace",
-                    check=False,
-                )
-            )
-        except OSError as error:
-            kind = TransientError if error.errno in file_retry.TRANSIENT else RefusedError
-            raise kind(f"{Path(file).name} was not submitted: {file_retry.told(error)}") from error
-        self._note(f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
-        job = self._command.job(result.stdout)
-        if result.returncode != 0 or not job:
-            reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
-            kind = TransientError if self._command.may_work_later(reason) else RefusedError
-            raise kind(f"{Path(file).name} was not submitted: {reason}")
-        return job
-
-    def _note(self, text: str) -> None:
-        """Add to the log; what cannot be noted was submitted all the same."""
-
-        def write() -> None:
-            with Path(self._plan.log).open("a") as log:
-                log.write(text)
-
-        with contextlib.suppress(OSError):
-            file_retry.retried(write, file_retry.BRIEF)
 
     def poll(self) -> int | None:
         """Return 0 when all jobs have completed, 1 when all have ended and one has not completed.

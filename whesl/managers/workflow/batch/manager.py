@@ -8,9 +8,11 @@ from pathlib import Path
 import msgspec
 
 from whesl.language.spec import RecoveryStep
+from whesl.managers import resource
 from whesl.managers.workflow import script_wrapping, without_workspaces
 from whesl.managers.workflow.batch import script as scripts
 from whesl.managers.workflow.batch.job_chain import Chain
+from whesl.managers.workflow.batch.submitter import submitter
 from whesl.managers.workflow.port import Fluxified, FluxifyOptions, RunPlan
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import UsageError
@@ -80,7 +82,8 @@ class Batch:
         return script_wrapping.unwrap(text, str(path)) if script_wrapping.is_wrapped(text) else text
 
     def check(self, plan: RunPlan) -> None:
-        """Find nothing: what a script asks for is the scheduler's to judge."""
+        """Raise UsageError where no script can be submitted; its wishes are the scheduler's to judge."""
+        submitter(plan, resource.scheduler(plan.environment["WHESL_RJMS"]))
 
     def start(self, plan: RunPlan) -> Chain:
         """Submit the scripts, each after those it waits for."""

@@ -31,7 +31,8 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         rjms: the resource manager's name.
         environment: where PATH names the real command; this process's own by default.
 
-    The directory is put in front on the manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
+    It does not exist where the resource manager has no command that is known. It is put in front on the
+    manager's PATH, with ``WHESL_PYTHON`` in its environment. Raises
     UsageError when a command that has to stand behind is missing.
     """
     command = manager_table.manager(rjms).command
@@ -53,7 +54,7 @@ def install(directory: Path, rjms: str = "slurm", environment: Mapping[str, str]
         _write(directory / "flux", text)
         flux_bindings.install(python_directory(directory), directory / "flux")
         return directory
-    return _COMMANDS / command
+    return _COMMANDS / (command or "none")
 
 
 def _write(target: Path, text: str) -> None:

@@ -30,6 +30,7 @@ import msgspec
 from whesl.files import file_retry
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.managers.resource.port import JobRecord
+from whesl.model import job_ids
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, WheslError
 from whesl.model.states import JobState
 from whesl.runtime.locking import takeover_lock
@@ -164,7 +165,7 @@ def submit_once(
     if last.number:
         found = _look(scheduler, token(task, number), sleep)
         if found is not None and (not last.job or not _over(found)):
-            job = found.id.partition("_")[0]
+            job = job_ids.submitted(found.id)
             ledger.write(last.became(job))
             return job
         if last.job:
@@ -209,7 +210,7 @@ def _accepted(scheduler: Lookup, name: str, sleep: Callable[[float], None], erro
         with contextlib.suppress(CouldNotObserveError, TransientError):
             found = scheduler.find(name)
             if found is not None:
-                return found.id.partition("_")[0]
+                return job_ids.submitted(found.id)
     raise error
 
 

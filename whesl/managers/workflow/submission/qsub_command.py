@@ -18,7 +18,6 @@ from whesl.managers.resource.granted_spares_and_requeue import (
     requeue_known,
 )
 from whesl.managers.resource.pbs.command import PbsCommands
-from whesl.managers.resource.port import Scheduler
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.submission import bad_nodes_file, once, submit_with_fallbacks
 from whesl.managers.workflow.submission.jobspec import without
@@ -103,18 +102,9 @@ def _submit(
             wrapped,
             (),
             rewrite=lambda spares, _: rewrite(call, text, wrapped, token, spares=spares),
-            impossible=lambda wish: _impossible(scheduler, wish),
+            impossible=lambda wish: submit_with_fallbacks.too_many(scheduler, wish.nodes),
             call=call_with,
         )
 
     with ledger.locked():
         return once.submit_once(ledger, wrapped.task, scheduler, submit, time.sleep, time.time)
-
-
-def _impossible(scheduler: Scheduler, wish: Rewritten) -> str:
-    """Return why PBS could never run such a job, '' when it could or is not known: it would wait for ever."""
-    try:
-        there = len(scheduler.nodes())
-    except WheslError:
-        return ""
-    return f"PBS has {there} nodes, and {wish.nodes} are asked for" if there < wish.nodes else ""

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+from whesl.managers.resource.port import Scheduler
 from whesl.managers.workflow.script_wrapping import WrappedScript
-from whesl.model.errors import RefusedError
+from whesl.model.errors import RefusedError, WheslError
 
 
 class Wish(Protocol):
@@ -22,6 +23,15 @@ class Wish(Protocol):
 
     @property
     def notices(self) -> Sequence[str]: ...
+
+
+def too_many(scheduler: Scheduler, nodes: int) -> str:
+    """Return why a job could never run with so many nodes, "" when it could or that is not known."""
+    try:
+        there = len(scheduler.nodes())
+    except WheslError:
+        return ""
+    return f"{scheduler.name} has {there} nodes, and {nodes} are asked for" if there < nodes else ""
 
 
 W = TypeVar("W", bound=Wish)

@@ -1,0 +1,196 @@
+"""How a chain's scripts become jobs: by a resource manager's own command, or by the port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from whesl.files import file_retry
+from whesl.managers.resource import manager_table
+from whesl.managers.resource.granted_spares_and_requeue import (
+    GRANTED_SPARES,
+    REQUEUE_SAID,
+    YES,
+    granted,
+    requeue_known,
+)
+from whesl.managers.resource.port import JobRequest, ReadsScripts, Scheduler
+from whesl.managers.workflow import script_wrapping
+from whesl.managers.workflow.batch.submission_commands import COMMANDS, SubmissionCommand
+from whesl.managers.workflow.port import RunPlan
+from whesl.managers.workflow.submission import bad_nodes_file, once, submit_with_fallbacks
+from whesl.model import home as places
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
+
+_TOLD = ("WHESL_HOME", "WHESL_PYTHON", "WHESL_RJMS")  # of the run's own environment
+
+
+class Submitter(Protocol):
+    """One of the two."""
+
+    def submit(self, file: str, after: Sequence[str], beside: Sequence[str]) -> str:
+        """Submit a wrapped script once, and return its job's id.
+
+        Args:
+            file: the script.
+            after: jobs that have to succeed before.
+            beside: jobs that have to start before.
+
+        Raises RefusedError when the scheduler said no, TransientError when the same call may work later.
+        """
+        ...
+
+    def element(self, job: str, index: str) -> str:
+        """Return the id of an element of a job array."""
+        ...
+
+
+def submitter(plan: RunPlan, scheduler: Scheduler) -> Submitter:
+    """Return what submits the scripts of a run.
+
+    Args:
+        plan: of the run.
+        scheduler: of its resource manager.
+
+    Raises UsageError for a manager that has no command of its own and does not read scripts.
+    """
+    name = plan.environment["WHESL_RJMS"]
+    if command := manager_table.manager(name).command:
+        return ByCommand(plan, COMMANDS[command])
+    if isinstance(scheduler, ReadsScripts):
+        return ByPort(plan, scheduler, scheduler)
+    raise UsageError(
+        f"the adapter of {name} does not say what a script asks for",
+        hint="give its scheduler a method request_of (whesl.api.resource_manager.ReadsScripts)",
+    )
+
+
+class ByCommand:
+    """The manager's own command, with WHESL's in front on PATH."""
+
+    def __init__(self, plan: RunPlan, command: SubmissionCommand) -> None:
+        self._plan, self._command = plan, command
+        self.element = command.element
+
+    def submit(self, file: str, after: Sequence[str], beside: Sequence[str]) -> str:
+        """See the protocol."""
+        command = self._command.words(self._plan, file, after, beside)
+        try:
+            result = file_retry.retried(
+                lambda: subprocess.run(
+                    [*command, file],
+                    env=self._plan.environment,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    check=False,
+                )
+            )
+        except OSError as error:
+            kind = TransientError if error.errno in file_retry.TRANSIENT else RefusedError
+            raise kind(f"{Path(file).name} was not submitted: {file_retry.told(error)}") from error
+        _note(self._plan, f"{' '.join(command)} {file}\n{result.stdout}{result.stderr}")
+        job = self._command.job(result.stdout)
+        if result.returncode != 0 or not job:
+            reason = result.stderr.strip() or result.stdout.strip() or f"status {result.returncode}"
+            kind = TransientError if self._command.may_work_later(reason) else RefusedError
+            raise kind(f"{Path(file).name} was not submitted: {reason}")
+        return job
+
+
+class _Wish(msgspec.Struct, frozen=True):
+    request: JobRequest
+    spares: int
+    notices: tuple[str, ...] = ()
+
+
+class ByPort:
+    """The scheduler of a third party, which reads its scripts itself."""
+
+    def __init__(self, plan: RunPlan, scheduler: Scheduler, reader: ReadsScripts) -> None:
+        self._plan, self._scheduler, self._reader = plan, scheduler, reader
+
+    def submit(self, file: str, after: Sequence[str], beside: Sequence[str]) -> str:
+        """See the protocol."""
+        if beside:
+            raise RefusedError(f"{self._scheduler.name} starts no job with another (:with=)")
+        text = os.fsdecode(file_retry.retried(Path(file).read_bytes))
+        wrapped = script_wrapping.read_wrapped(text, file)
+        assert wrapped is not None, "prepare has wrapped it"
+        home = Path(places.chosen(self._plan.environment, wrapped.home))
+        file_retry.retried(lambda: Path(file).chmod(0o700))  # it may be started where it stands
+        ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+        try:
+            asked = self._reader.request_of(file, self._plan.arguments)
+            with ledger.locked():
+                job = once.submit_once(
+                    ledger,
+                    wrapped.task,
+                    self._scheduler,
+                    lambda token: self._with_fallbacks(asked, token, wrapped, after, home),
+                    time.sleep,
+                    time.time,
+                )
+        except (UsageError, RefusedError) as error:
+            raise RefusedError(f"{Path(file).name} was not submitted: {error.message}") from error
+        except CouldNotObserveError as error:
+            raise TransientError(f"{Path(file).name} was not submitted: {error.message}") from error
+        _note(self._plan, f"{file}: job {job}\n")
+        return job
+
+    def _with_fallbacks(
+        self,
+        asked: JobRequest,
+        token: str,
+        wrapped: script_wrapping.WrappedScript,
+        after: Sequence[str],
+        home: Path,
+    ) -> str:
+        again = requeue_known(YES, wrapped.workflow, wrapped.step) if asked.requeue else ""
+
+        def wish(spares: bool, avoided: tuple[str, ...]) -> _Wish:
+            count = wrapped.spares if spares else 0
+            said = {GRANTED_SPARES: granted(count, wrapped.workflow, wrapped.step), REQUEUE_SAID: again}
+            told = {name: self._plan.environment[name] for name in _TOLD if name in self._plan.environment}
+            request = msgspec.structs.replace(
+                asked,
+                token=token,
+                name=asked.name or wrapped.step,
+                workdir=asked.workdir or str(Path.cwd()),
+                nodes=asked.nodes + count,
+                environment=asked.environment | told | said,
+                exclude=(*asked.exclude, *avoided),
+                after_ok=(*asked.after_ok, *after),
+            )
+            return _Wish(request, count)
+
+        return submit_with_fallbacks.submit(
+            wrapped,
+            bad_nodes_file.read(home, time.time()),
+            rewrite=wish,
+            impossible=lambda wanted: submit_with_fallbacks.too_many(self._scheduler, wanted.request.nodes),
+            call=lambda wanted: self._scheduler.submit(wanted.request),
+        )
+
+    def element(self, job: str, index: str) -> str:
+        """See the protocol; the port has no job arrays."""
+        return f"{job}_{index}"
+
+
+def _note(plan: RunPlan, text: str) -> None:
+    """Add to the run's log; what cannot be noted was submitted all the same."""
+
+    def write() -> None:
+        with Path(plan.log).open("a") as log:
+            log.write(text)
+
+    with contextlib.suppress(OSError):
+        file_retry.retried(write, file_retry.BRIEF)
