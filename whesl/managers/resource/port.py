@@ -103,19 +103,15 @@ class Scheduler(Protocol):
 
     def submit(self, request: JobRequest) -> str:
         """Submit once and return the job's id: looks the token up first, and again when no reply came."""
-        ...
 
     def find(self, token: str) -> JobRecord | None:
         """Return the job submitted with a token; None only when the scheduler surely has none."""
-        ...
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
         """Return the records of jobs. A job that the scheduler does not know any more is left out."""
-        ...
 
     def nodes(self) -> list[NodeRecord]:
         """Return all nodes."""
-        ...
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
         """Cancel a job, or send it a signal. A job that has ended is no error.
@@ -124,14 +120,12 @@ class Scheduler(Protocol):
             job_id: as ``submit`` returned it; one that is not known has ended.
             signal: a signal's number for the job's script alone, which goes on; None ends the job for good.
         """
-        ...
 
     def requeue(self, job_id: str) -> None:
         """Run the same job again under the same id, as soon as the scheduler can.
 
         Raises RefusedError where the job may not run again, as its user or the site has said.
         """
-        ...
 
     def annotate(self, job_id: str, comment: str) -> None:
         """Write a comment on the job's record, without touching the token.
@@ -140,7 +134,6 @@ class Scheduler(Protocol):
             job_id: as ``submit`` returned it.
             comment: any text, also of several lines; "" takes an earlier one away.
         """
-        ...
 
     def mark_node(self, node: str, reason: str) -> bool:
         """Take a node out of service (drain). False when this user may not; that is no error.
@@ -149,11 +142,9 @@ class Scheduler(Protocol):
             node: its name, as ``nodes`` has it. What runs there goes on.
             reason: for the administrator; ``nodes`` shows it.
         """
-        ...
 
     def unmark_node(self, node: str) -> bool:
         """Return a node to service. False when this user may not."""
-        ...
 
 
 @runtime_checkable
@@ -162,7 +153,6 @@ class ChoosesCluster(Protocol):
 
     def of_cluster(self, cluster: Mapping[str, str]) -> Scheduler:
         """Return the scheduler of the cluster that variables name (``cluster_environment.described``)."""
-        ...
 
 
 @runtime_checkable
@@ -171,7 +161,6 @@ class Nests(Protocol):
 
     def enclosing(self) -> Scheduler:
         """Return the scheduler that the job of this process was submitted to."""
-        ...
 
 
 @runtime_checkable
@@ -183,7 +172,6 @@ class LiftsHold(Protocol):
 
         It raises nothing: the job may have begun since the look, and each look calls it again.
         """
-        ...
 
 
 @runtime_checkable
@@ -192,7 +180,6 @@ class RequeuesLost(LiftsHold, Protocol):
 
     def requeue_lost(self, job_id: str) -> bool:
         """Run a job again whose script is lost; False when its submission (or its owner since) forbids it."""
-        ...
 
 
 @runtime_checkable
@@ -201,7 +188,6 @@ class AllowsRequeue(Protocol):
 
     def allow_requeue(self, job_id: str) -> None:
         """Allow what an allocation of ours has withdrawn (``ForbidsRequeue``). Raises as other calls do."""
-        ...
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,7 +206,6 @@ class ChangesLimits(Protocol):
 
         Returns why it has to run with those that it had, "" when it got these. Raises as ``requeue`` does.
         """
-        ...
 
 
 @runtime_checkable
@@ -236,7 +221,6 @@ class ReadsScripts(Protocol):
 
         Raises UsageError for what cannot be understood.
         """
-        ...
 
 
 @runtime_checkable
@@ -245,7 +229,6 @@ class TriesRequests(Protocol):
 
     def try_request(self, request: JobRequest) -> None:
         """Raise RefusedError, with the scheduler's reason, where it would not take the job as things are."""
-        ...
 
 
 @runtime_checkable
@@ -257,7 +240,6 @@ class CountsFree(Protocol):
 
         Raises RefusedError where there is no such partition.
         """
-        ...
 
 
 class AllocationInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -295,7 +277,6 @@ class Step(Protocol):
 
     def poll(self) -> int | None:
         """Return the exit status as subprocess does (negative: signal), None while it runs."""
-        ...
 
 
 class NodeEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -337,7 +318,6 @@ class Suspendable(Protocol):
 
     def suspended(self) -> Suspended:
         """Return whether the job is suspended, and how long it was. Raises CouldNotObserveError."""
-        ...
 
 
 @runtime_checkable
@@ -346,7 +326,6 @@ class Closing(Protocol):
 
     def close(self) -> None:
         """Give it back."""
-        ...
 
 
 @runtime_checkable
@@ -358,7 +337,6 @@ class JobHolder(Protocol):
 
         Returns whether there were any.
         """
-        ...
 
 
 @runtime_checkable
@@ -373,7 +351,6 @@ class StepHolder(Protocol):
 
         Raises CouldNotObserveError when the resource manager did not say.
         """
-        ...
 
 
 class StepPlace(msgspec.Struct, frozen=True):
@@ -392,7 +369,6 @@ class LocatesSteps(Protocol):
 
         Raises CouldNotObserveError when the resource manager did not say.
         """
-        ...
 
 
 @runtime_checkable
@@ -404,11 +380,9 @@ class TellsEvents(Protocol):
 
         Raises CouldNotObserveError when nothing can be heard.
         """
-        ...
 
     def events(self) -> list[NodeEvent | JobException]:
         """Return what has come since the last call, in order; never waits."""
-        ...
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
         """Raise an exception on the job that this allocation is. False when there is no such job.
@@ -419,7 +393,6 @@ class TellsEvents(Protocol):
             note: one line for people.
             once: raise none where the job's record shows one of this kind and note already.
         """
-        ...
 
 
 @runtime_checkable
@@ -431,7 +404,6 @@ class ForbidsRequeue(Protocol):
 
         Raises as the scheduler's calls do.
         """
-        ...
 
 
 @runtime_checkable
@@ -443,7 +415,6 @@ class TakesRemarks(Protocol):
 
         Whatever else is there stays. May wait for an answer. Raises as the scheduler's calls do.
         """
-        ...
 
 
 @runtime_checkable
@@ -455,7 +426,6 @@ class TruncatesOutput(Protocol):
 
         May wait for an answer. Raises as the scheduler's calls do.
         """
-        ...
 
 
 class Allocation(Protocol):
@@ -465,11 +435,9 @@ class Allocation(Protocol):
 
     def describe(self) -> AllocationInfo:
         """Return what this job was given, in the allocation's order of nodes."""
-        ...
 
     def launch(self, request: StepRequest) -> Step:
         """Start a step at once, beside whatever runs, even while a lost node's step is not over."""
-        ...
 
     def signal(self, step: Step, signum: int) -> None:
         """Send a signal to the step on every node; SIGKILL ends it for sure on nodes that live.
@@ -478,11 +446,9 @@ class Allocation(Protocol):
             step: as ``launch`` returned it; one that has ended is no error.
             signum: the signal's number.
         """
-        ...
 
     def node_states(self) -> dict[str, NodeState]:
         """Return the resource manager's view of this allocation's nodes (the source of node events)."""
-        ...
 
     def gone(self, node: str) -> bool | None:
         """Look at once, within 0.1 s, whether the resource manager's own daemon on a node has surely ended.
@@ -490,7 +456,6 @@ class Allocation(Protocol):
         A second witness besides the agent whose connection was closed: with both dead the node is.
         False when the node surely lives; None when it is cut off or cannot be told.
         """
-        ...
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that make launchers in a script see ``active`` as the whole allocation.
@@ -499,8 +464,6 @@ class Allocation(Protocol):
             active: the nodes in use, in the order that ranks are to have.
             base: the environment of the script without these variables.
         """
-        ...
 
     def release(self, node: str) -> bool:
         """Give a lost node back, where the owner may. False when it could not be done."""
-        ...
