@@ -14,8 +14,8 @@ import pytest
 
 from tests.cloud.transfer.test_ssh import Sshd, sshd  # noqa: F401 - a fixture
 from tests.conftest import need_slurm
+from tests.equipment.slurmbed import SlurmBed
 from tests.waiting import until
-from whesl.testing.slurmbed import SlurmBed
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow]
 # Appends to a file that all copies of it share when it begins, and when it ends.
