@@ -329,7 +329,7 @@ class Kept:
 
     @property
     def ended(self) -> bool:
-        """Whether it does not run."""
+        """Whether the process has ended."""
         return self._process.poll() is not None
 
     def look(self) -> None:

@@ -74,7 +74,7 @@ class Migration:
         process.wait()
 
     def ended(self) -> Iterator[Migrated]:
-        """Yield what has ended since the last look; what succeeded is measured."""
+        """Yield the migrations that have ended since the last call, and measure those that succeeded."""
         for node, (process, began) in list(self._running.items()):
             status = process.poll()
             if status is None:

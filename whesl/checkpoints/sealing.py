@@ -41,7 +41,7 @@ class Sealing:
         thread.start()
 
     def ended(self) -> list[Sealed]:
-        """Return what has ended since the last look."""
+        """Return the checkpoints whose sealing has ended since the last call."""
         return [self._ended.get() for _ in range(self._ended.qsize())]
 
 

@@ -287,7 +287,7 @@ class Service:
         )
 
     def _together(self) -> None:
-        """Give what many agents have said at once to the core as one."""
+        """Give messages that arrived together to the core as one batch."""
         if self._waiting:
             self._step()
 
@@ -414,7 +414,7 @@ class Service:
         return True
 
     def status(self) -> dict[str, object]:
-        """Return what is known, for people and programs."""
+        """Return the coordinator's state, for people and programs."""
         now = time.monotonic()
         epoch = self._state.epoch
         if epoch is None:  # a node whose state is in one of them may be given up for that

@@ -69,7 +69,7 @@ class Bars:
                 self._bars.stop()
 
     def note(self, text: str) -> None:
-        """Say one line that stays."""
+        """Print a line that stays above the bar."""
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 

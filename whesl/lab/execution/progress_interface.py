@@ -22,7 +22,7 @@ class Progress(Protocol):
         """
 
     def note(self, text: str) -> None:
-        """Say one line that stays."""
+        """Print a line that stays above the bar."""
 
 
 class Silent:

@@ -60,7 +60,7 @@ class Asked(NamedTuple):
 
     @property
     def fitted(self) -> bool:
-        """Whether it is fitted to the past, and does not see the future."""
+        """Whether the predictor is fitted to the past, and does not see the future."""
         return self.name in FITTED
 
 

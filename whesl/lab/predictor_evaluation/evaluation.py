@@ -151,7 +151,7 @@ class Score(Judged):
 
     @property
     def better(self) -> bool:
-        """Whether it is better than the base rate, beyond chance."""
+        """Whether the predictor is better than the base rate, beyond chance."""
         return self.fitted and self.asked != catalogue.BASE and self.interval[0] > 0
 
 

@@ -197,7 +197,7 @@ def gaps(starts: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _fit(predictor: ArrayPredictor) -> dict[str, Any]:
-    """Return what was fitted: parameters in seconds, periods in hours."""
+    """Return the fitted values: parameters in seconds, periods in hours."""
     if isinstance(predictor, Survival):
         whole = predictor.fitted.laws[0]
         return {

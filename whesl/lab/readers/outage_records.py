@@ -50,7 +50,7 @@ class Found:
     elsewhere: Counter[str] = field(default_factory=Counter)
 
     def loaded(self, form: str) -> Loaded:
-        """Return it as a history of nodes with their names, in order."""
+        """Return the record as a history of nodes, with the nodes' names in order."""
         names = in_order(self.known.union(outage.node for outage in self.outages))
         index = {name: number for number, name in enumerate(names)}
         failures = [(index[outage.node], outage.start, outage.end) for outage in self.outages]

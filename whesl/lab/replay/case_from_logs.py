@@ -130,7 +130,7 @@ def prepare(
 
 
 def _jobs(log: JobLog) -> tuple[list[_Job], dict[str, int]]:
-    """Return what can be replayed, and how many jobs cannot be, by reason."""
+    """Return the jobs that can be replayed, and the numbers of the others by reason."""
     attempts: dict[str, list[JobRecord]] = {}
     for record in log.jobs:
         attempts.setdefault(record.job, []).append(record)

@@ -40,12 +40,12 @@ class Candidate(NamedTuple):
     predictor: str
 
     def __str__(self) -> str:
-        """Return it as it is written on the command line."""
+        """Return the candidate as it is written on the command line."""
         return self.policy if self.predictor == "none" else f"{self.policy}+{self.predictor}"
 
     @property
     def foresees(self) -> bool:
-        """Whether its predictor looks into the future, which no real one does: a bound."""
+        """Whether the candidate's predictor sees the future, which makes it a bound."""
         return self.predictor == "exact" or self.predictor.startswith("aoa")
 
 

@@ -112,7 +112,7 @@ def page(found: Replay) -> Page:
 
 
 def savings_table(found: Replay) -> Table:
-    """Return what each candidate saves, with its intervals."""
+    """Return the savings of each candidate, with confidence intervals."""
     columns = ["policy", *(name for title in _MEASURES.values() for name in (title, "95 % interval"))]
     rows = []
     for answer in found.others:
@@ -127,7 +127,7 @@ def savings_table(found: Replay) -> Table:
 
 
 def figures(found: Replay) -> list[Figure]:
-    """Return one figure for each measure: what each candidate saves."""
+    """Return a figure of the candidates' savings for each measure."""
     made = []
     for name, title in _MEASURES.items():
         savings = [answer.saved[name] for answer in found.others]

@@ -325,7 +325,7 @@ class Closing(Protocol):
     """What an allocation also offers that holds something that does not end by itself."""
 
     def close(self) -> None:
-        """Give it back."""
+        """Give back what is held."""
 
 
 @runtime_checkable
@@ -382,7 +382,7 @@ class TellsEvents(Protocol):
         """
 
     def events(self) -> list[NodeEvent | JobException]:
-        """Return what has come since the last call, in order; never waits."""
+        """Return the events since the last call in order, without waiting."""
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
         """Raise an exception on the job that this allocation is. False when there is no such job.
@@ -434,7 +434,7 @@ class Allocation(Protocol):
     name: str
 
     def describe(self) -> AllocationInfo:
-        """Return what this job was given, in the allocation's order of nodes."""
+        """Return this job's allocation, in its manager's order of nodes."""
 
     def launch(self, request: StepRequest) -> Step:
         """Start a step at once, beside whatever runs, even while a lost node's step is not over."""

@@ -92,7 +92,7 @@ class HostAllocation:
         step.send(signum)
 
     def node_states(self) -> dict[str, NodeState]:
-        """Return that this machine is up: it runs this."""
+        """Return that this machine is up, since this process runs on it."""
         return {self._node: NodeState.UP}
 
     def gone(self, node: str) -> bool:
@@ -100,7 +100,7 @@ class HostAllocation:
         return False
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return nothing: launchers see this machine as it is."""
+        """Return no variables: launchers see this machine as it is."""
         return {}
 
     def release(self, node: str) -> bool:

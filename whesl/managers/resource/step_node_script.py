@@ -70,7 +70,7 @@ def send(step: str, number: int) -> None:
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Run the command that the arguments name."""
     if sys.argv[1] == "run":
         sys.exit(run(int(sys.argv[2]), sys.argv[3:]))
     send(sys.argv[2], int(sys.argv[3]))

@@ -16,7 +16,7 @@ class StepProcess:
         self.pid = process.pid
 
     def poll(self) -> int | None:
-        """Return its exit status, the largest of its tasks; None while it runs."""
+        """Return the step's exit status, the largest of its tasks; None while the step runs."""
         return self._process.poll()
 
 

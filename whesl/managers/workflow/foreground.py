@@ -54,7 +54,7 @@ class Foreground:
         return status if status is None or status >= 0 else 128 - status
 
     def states(self) -> dict[str, str]:
-        """Return nothing: what tasks are at is told by themselves."""
+        """Return no states: the tasks' isolators report them."""
         return {}
 
     def cancel(self) -> None:

@@ -67,7 +67,7 @@ class Wrapping(msgspec.Struct, frozen=True, kw_only=True):
     placement: str = ""
 
     def call(self, step: str, **own: Any) -> TaskCall:
-        """Return what the tasks of a step are told, with fields of their own."""
+        """Return the variables of a step's tasks, with the fields that each task fills in."""
         alike = {name: getattr(self, name) for name in Wrapping.__struct_fields__}
         return TaskCall(step=step, **alike, **own)
 
@@ -313,7 +313,7 @@ def _setting(call: TaskCall) -> list[str]:
 
 
 def _variables(call: TaskCall) -> list[str]:
-    """Return what is said of a task in variables, some of which its script is to see."""
+    """Return a task's variables, some of which its script sees."""
     shown = [f"{wrapped_script.KEEPS}=1"] if call.keeps else []
     if call.spares and call.tasks:
         shown += [f"{name}={call.tasks}" for name in ("SLURM_NTASKS", "SLURM_NPROCS")]

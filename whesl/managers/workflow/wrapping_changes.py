@@ -144,7 +144,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     line: int
 
     def sentence(self, path: str) -> str:
-        """Return what to tell the user of it."""
+        """Return the sentence that tells the user of the change."""
         where = f"{path}:{self.line}" if self.line else f"{path} (--{self.change.option})"
         return f"{where} meets what WHESL changes in a job: {self.change.what} {self.change.why}"
 

@@ -72,7 +72,7 @@ class Given(ArrayPredictor):
         return f"node {node} is predicted to fail in {span(float(self.time[inside].min()) - start)}"
 
     def observe(self, failures: History) -> Given:
-        """Return itself: the predictions are made of the whole trace already."""
+        """Return this predictor: its predictions were made from the whole trace."""
         return self
 
 

@@ -1,4 +1,4 @@
-"""What all predictors have in common: their answers are those of their arrays."""
+"""Base of all predictors: single answers are taken from the arrays of answers."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Boosted:
     center: float
 
     def score(self, rows: NDArray[np.float32]) -> Floats:
-        """Return what is expected of each row, shape (rows,)."""
+        """Return the prediction for each row, shape (rows,)."""
         return self.center + tree_scoring.score(self.trees, rows)
 
 

@@ -53,7 +53,7 @@ class Scores:
         return Scores(np.zeros(0), nothing, nothing, nothing)
 
     def latest(self, window: float = WINDOW) -> Scores:
-        """Return those of the last days, and at least as many as anything can be told from."""
+        """Return the outcomes of the last days, and at least the number that an estimate needs."""
         keep = self.time > (self.time[-1] - window if len(self.time) else 0.0)
         keep[-_LEAST:] = True
         return Scores(self.time[keep], self.low[keep], self.high[keep], self.truth[keep])
@@ -68,7 +68,7 @@ class Scores:
         )
 
     def known(self, now: float) -> Scores:
-        """Return those whose last hour is over at a time, in seconds."""
+        """Return the scores of forecasts whose last hour is over at ``now``, in seconds."""
         keep = self.time + 3600.0 * self.truth.shape[1] <= now
         return Scores(self.time[keep], self.low[keep], self.high[keep], self.truth[keep])
 

@@ -236,7 +236,7 @@ def _added(pair: tuple[Boosted, Boosted], anchor: tuple[str, str], model: Model,
 
 
 def _parts(model: Model, rows: Rows) -> Floats:
-    """Return all that is mixed, shape (mixed, moments, hours)."""
+    """Return the forecasts that are mixed, shape (mixed, moments, hours)."""
     learned = [_added(pair, anchor, model, rows) for pair, anchor in zip(model.middle, ANCHORS, strict=True)]
     simple = (_anchor(model, rows, name) for name in SIMPLE)
     return np.stack([*learned, model.linear.score(rows.values), *simple])

@@ -60,7 +60,7 @@ class Jobs:
         return np.where(ended, np.where(ended, self.end, 0.0) - np.where(ended, self.start, 0.0), np.inf)
 
     def until(self, time: float) -> Jobs:
-        """Return what was known at a time, in seconds: later events have not happened."""
+        """Return the history as it was known at a time in seconds, without later events."""
         keep = self.submit <= time
         start, end = self.start[keep], self.end[keep]
         covered = self.covered[self.covered[:, 0] < time]

@@ -88,7 +88,7 @@ def fit(values: NDArray[np.float32], truth: Floats) -> Linear:
 
 
 def terms(values: NDArray[np.float32]) -> Floats:
-    """Return what is linear in features of one hour ahead, shape (moments, terms)."""
+    """Return the linear terms of the features for one hour ahead, shape (moments, terms)."""
     found = values[:, _KEPT].astype(np.float64)
     found[:, _LOGARITHM] = np.log1p(np.maximum(found[:, _LOGARITHM], 0.0))
     circles = []

@@ -42,7 +42,7 @@ class Past:
 
 
 def past(history: Jobs) -> Past:
-    """Return what is drawn from; a draw at a moment uses what had ended by then."""
+    """Return the past that run times are drawn from; a draw at a moment uses jobs that had ended then."""
     user, limit, size = history.user, history.limit, history.size
     order = np.round(2 * np.log2(np.maximum(limit, 60.0)))
     columns = ([user, limit, size], [user, limit], [user], [order])

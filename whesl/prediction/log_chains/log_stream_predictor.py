@@ -105,7 +105,7 @@ class ChainStream:
 
     @property
     def torn(self) -> int:
-        """How many bytes of a line without an end are kept."""
+        """The number of kept bytes of an unfinished line."""
         return len(self._carry)
 
     def _keep(self, data: bytes) -> None:

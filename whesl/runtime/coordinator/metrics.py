@@ -39,7 +39,7 @@ class LatestSnapshot:
         self._latest = snapshot
 
     def describe(self) -> Iterator[Metric]:
-        """Return nothing: names are not checked against other collectors, there are none."""
+        """Return no metrics: this is the registry's only collector, so names cannot collide."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:

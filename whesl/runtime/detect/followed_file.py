@@ -87,7 +87,7 @@ class FollowedFile:
         return bytes(own)
 
     def known(self, offset: int) -> Known:
-        """Return what the file shows of itself up to ``offset``."""
+        """Return the marks by which the file is recognised later: bytes before ``offset``."""
         head, start = min(HEAD, offset), max(0, offset - MARK)
         try:
             return Known(offset, self._bytes(head, 0), self._bytes(offset - start, start))

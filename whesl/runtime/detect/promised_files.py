@@ -69,11 +69,11 @@ class Looking:
             self._left.remove(promise)
 
     def over(self) -> bool:
-        """Whether all was looked at, or the time for it is over."""
+        """Whether all paths were looked at, or the time for that is over."""
         return not self._left or time.monotonic() >= self._began + TIME
 
     def looks(self) -> list[Look]:
-        """Return what was seen so far; the rest is not known."""
+        """Return a look at each path; paths that were not seen yet count as unknown."""
         late = f"its file system did not answer within {TIME:g} s"
         return [*self._looks, *(Look(promise, unknown=late) for promise in tuple(self._left))]
 
@@ -175,7 +175,7 @@ def _names(folder: str, pattern: str, until: float) -> Iterator[str]:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """Return what a path leads to, None where that is nothing. Raises OSError."""
+    """Return the status of a path, None where it leads nowhere. Raises OSError."""
     try:
         return os.stat(path)  # noqa: PTH116 - a text is wanted
     except _GONE:

@@ -146,7 +146,7 @@ class Watch:
         return min((time for time in times if time is not None), default=None)
 
     def problems(self) -> dict[str, str]:
-        """Return which files cannot be read at present, or were missed in part, and why."""
+        """Return the files that cannot be read now or were missed in part, each with the reason."""
         many = f"more than {named_files.MOST} files have this pattern: the others are not read"
         return self._tailer.problems() | dict.fromkeys(sorted(self._too_many), many)
 

@@ -25,7 +25,7 @@ def _shipped() -> tuple[Knowledge, Knowledge]:
 
 
 def scanner() -> Scanner:
-    """Return what finds in logs whatever is known."""
+    """Return the scanner that finds all known messages in logs."""
     return Scanner(*_shipped())
 
 

@@ -107,7 +107,7 @@ class Breaks:
 
 
 def _fast_count() -> Callable[[bytes], int]:
-    """Return what counts line breaks many times faster, where numpy is installed."""
+    """Return a counter of line breaks, a fast one where numpy is installed."""
     try:
         import numpy as np
     except ImportError:

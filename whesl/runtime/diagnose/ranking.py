@@ -55,7 +55,7 @@ STATES = {
 
 
 def diagnose(observed: Observed) -> Diagnosis:
-    """Return what a job died of, or that it ended well, or that it is not known."""
+    """Return a job's cause of death, or that it ended well, or that the cause is not known."""
     weighing = _Weighing(observed)
     candidates = weighing.candidates()
     living = [candidate for candidate in candidates if candidate.score > 0]
@@ -90,7 +90,7 @@ class _Weighing:
         self._findings = [f for f in observed.findings if f.entry.role in (Role.CAUSE, Role.SYMPTOM)]
 
     def candidates(self) -> list[Candidate]:
-        """Return all that could be the cause, the best first."""
+        """Return all candidates for the cause, the best first."""
         timed = all(finding.time is not None for finding in self._findings)
         return sorted(map(self._weighed, self._findings), key=lambda c: _order(c, timed))
 

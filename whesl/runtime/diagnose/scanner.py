@@ -173,7 +173,7 @@ class Scanner:
             self._pieces(self._endings, self._ending_storms, text, 0, len(text), line)
 
     def observed(self) -> Observed:
-        """Return what was found in all files."""
+        """Return the findings of all files."""
         findings = {(f.number, f.line, f.entry.name): f for kept in self._first.values() for f in kept}
         findings |= {(f.number, f.line, f.entry.name): f for kept in self._last.values() for f in kept}
         known = {(f.number, f.line) for f in findings.values()}

@@ -142,7 +142,7 @@ def _form(line: bytes) -> bytes:
 
 
 def _expression(line: bytes) -> bytes:
-    """Return what matches the lines of a line's form."""
+    """Return an expression that matches the lines of the same form as a line."""
     return rb"[0-9A-Fa-f]+".join(map(re.escape, _NUMBER.split(line)))
 
 

@@ -93,7 +93,7 @@ def _show_cause(console: Console, diagnosis: Diagnosis, cause: Candidate) -> Non
 
 
 def _folded(diagnosis: Diagnosis) -> Iterator[str]:
-    """Say what followed, in one line for each kind."""
+    """Return the consequences, a line for each kind."""
     if not diagnosis.consequences:
         return
     ranks = {finding.rank for finding in diagnosis.consequences if finding.rank is not None}

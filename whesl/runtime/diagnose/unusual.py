@@ -18,7 +18,7 @@ _MASKED = re.compile(r"0x[0-9a-fA-F]+|/[\w./-]+|[-+]?\d[\d.,:eE+-]*|\b[0-9a-f]{8
 
 
 def form(line: str) -> str:
-    """Return what stays the same of a line from one time that it is printed to the next."""
+    """Return the part of a line that stays the same each time it is printed."""
     return _MASKED.sub("#", clean(line).text).strip()
 
 

@@ -144,7 +144,7 @@ def _same_kind(finding: Finding, cause: Finding) -> bool:
 
 
 def _failed(observed: Observed) -> Sequence[Finding]:
-    """Return what names ranks or nodes that failed, the first failure first."""
+    """Return the findings that name failed ranks or nodes, in the order of the failures."""
     account: list[Finding] = []
     host: Finding | None = None
     rooted = False

@@ -178,7 +178,7 @@ def _attached(directory: TaskDir) -> dict[str, Any] | None:
 
 
 def _told(directory: TaskDir, job: Job, isolator_pid: int) -> dict[str, Any]:
-    """Return what each keeper of a call is told."""
+    """Return the arguments that every keeper of a call is given."""
     return {
         "task_dir": str(directory.path),
         "python": sys.executable,
@@ -257,7 +257,7 @@ class Spawn:
 
 
 def _same(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether what libraries read as they load is the same in two environments."""
+    """Whether two environments agree in the variables that libraries read when they load."""
     first, second = (
         {name: value for name, value in each.items() if not name.startswith(_OWN)} for each in (one, other)
     )

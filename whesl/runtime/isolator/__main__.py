@@ -41,7 +41,7 @@ def _client(job: Job) -> CoordinatorClient | None:
 
 
 def _allocation(job: Job, directory: TaskDir) -> Allocation:
-    """Return what the job was given, with Flux inside where that is wanted and can be."""
+    """Return the job's allocation, with a Flux instance inside where that is wanted and possible."""
     if job.setup.rjms == manager_table.HOST:  # a task of this host alone, also inside a job
         return HostAllocation(os.environ)
     outer = current_allocation(os.environ)

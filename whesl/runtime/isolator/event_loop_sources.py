@@ -80,5 +80,5 @@ class Descriptors:
         return [found for found, _ in self._poller.poll(milliseconds)]
 
     def all(self) -> Iterator[zmq.Socket[bytes] | int]:
-        """Yield all that is waited for."""
+        """Yield all sources that the loop waits for."""
         return (item for item, _ in self._poller.sockets)

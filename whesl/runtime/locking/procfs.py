@@ -138,7 +138,7 @@ class Watched:
         self.descriptors = () if found is None else (found,)
 
     def gone(self) -> bool:
-        """Whether it has ended."""
+        """Whether the process has ended."""
         return not self.descriptors or bool(select.select(self.descriptors, (), (), 0)[0])
 
 

@@ -93,19 +93,19 @@ class Owner:
 
     @property
     def here(self) -> bool:
-        """Whether it ran on this host, since its last boot."""
+        """Whether the owner ran on this host since the host's last boot."""
         return self.host == os.uname().nodename and (not self.boot or self.boot == procfs.boot())
 
     @property
     def before_boot(self) -> bool:
-        """Whether it ran on this host before that was booted."""
+        """Whether the owner ran on this host before the host's last boot."""
         now = procfs.boot()
         known = bool(self.boot and now) and self.host == os.uname().nodename
         return known and self.boot.partition("/")[0] != now.partition("/")[0]
 
     @property
     def alive(self) -> bool:
-        """Whether its process lives, or that cannot be seen; to be asked on its own host."""
+        """Whether the owner's process lives or cannot be seen; to be asked on the owner's host."""
         try:
             return bool(self.pid) and procfs.started(self.pid) == self.started != 0
         except OSError:

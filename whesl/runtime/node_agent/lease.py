@@ -74,7 +74,7 @@ class Lease:
         self._acted = False
 
     def runs(self, now: float) -> None:
-        """Note that the process that holds it runs."""
+        """Note that the process that holds the lease runs."""
         self._ran = now
 
     def neglected_from(self, woke: float) -> float:
@@ -86,7 +86,7 @@ class Lease:
         return max(self.deadline(), max(self._ran, woke) + lead(self.limit))
 
     def neglected(self, now: float, woke: float) -> bool:
-        """Whether it is over and its holder, which has to act, does not run."""
+        """Whether the lease is over while its holder, which has to act, does not run."""
         return self.held and now >= self.neglected_from(woke)
 
     def taken_over(self, woke: float) -> None:

@@ -147,7 +147,7 @@ class _Probe:
         self._end = time.monotonic() + timeout
 
     def answer(self) -> Facts | str | Unasked | None:
-        """Return what the node told, why it told nothing, or None while it may still answer."""
+        """Return the node's answer, the reason for a missing one, or None while it may still answer."""
         status = self._step.poll()
         if status is None and time.monotonic() < self._end:
             return None

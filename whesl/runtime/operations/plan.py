@@ -222,7 +222,7 @@ def _replacement(match: re.Match[str], values: Mapping[str, str]) -> str:
 
 
 def describe(step: PlanStep) -> str:
-    """Return one line for people: what carrying the step out would do."""
+    """Return a line for people that says what the step would do."""
     shown = " ".join(
         f"{name}={shlex.join(value) if isinstance(value, list) and _texts(value) else value}"
         for name, value in step.arguments.items()

@@ -160,7 +160,7 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def grade_of(level: int) -> Grade:
-    """Return what evidence of a level is worth."""
+    """Return the grade of evidence of a level."""
     if level >= LOST:
         return Grade.LOST
     return Grade.BLAMED if level >= FAILED else Grade.SUSPECTED

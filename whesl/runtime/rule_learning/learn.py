@@ -33,7 +33,7 @@ _FLOOR = 30.0  # seconds of the shortest time-out
 
 
 def learn(runs: Sequence[Run]) -> Learned:
-    """Return what can be learned of runs of the same work."""
+    """Return rules that can be learned from runs of the same work."""
     good, bad = _split([run for run in runs if run.good]), _split([run for run in runs if not run.good])
     too_little: list[str] = []
     if len(bad[0]) + len(bad[1]) < FEWEST:

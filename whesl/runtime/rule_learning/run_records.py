@@ -45,13 +45,13 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def precision(self) -> float | None:
-        """How many of its alarms are right, 0 to 1; None where it gives none."""
+        """The share of right alarms, 0 to 1; None without any alarm."""
         alarms = self.found + self.false
         return self.found / alarms if alarms else None
 
     @property
     def recall(self) -> float | None:
-        """How many of the bad runs it finds, 0 to 1; None without any."""
+        """The share of bad runs that are found, 0 to 1; None without any bad run."""
         return self.found / self.bad if self.bad else None
 
 

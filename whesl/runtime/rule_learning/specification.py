@@ -77,7 +77,7 @@ def scored(score: Score) -> str:
 
 
 def limits(learned: Learned) -> list[str]:
-    """Return what good runs have needed at most, in sentences."""
+    """Return sentences on the most memory and time that good runs needed."""
     found = learned.limits
     said = []
     if found is not None and found.seconds is not None:

@@ -107,7 +107,7 @@ class LinkServer(Generic[M]):
         return frozenset(self._peers)
 
     def receive(self) -> list[PeerFound | PeerLost | Received[M]]:
-        """Return what has happened, never blocking."""
+        """Return the events since the last call, without waiting."""
         events: list[PeerFound | PeerLost | Received[M]] = []
         for identity, content in self._socket.receive():
             peer = identity.decode(errors="replace")

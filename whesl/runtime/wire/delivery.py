@@ -178,7 +178,7 @@ class Inbox:
         self.note(envelope.sender, envelope.incarnation, envelope.number, envelope.floor)
 
     def note(self, sender: str, incarnation: str, number: int, floor: int) -> None:
-        """Note that a message has been taken in, given what its envelope says of it."""
+        """Note by the fields of its envelope that a message has been taken in."""
         if number == 0:
             return
         key = (sender, incarnation)

@@ -43,7 +43,7 @@ def _has_directory() -> bool:
 
 
 def _reason(error: OSError) -> tuple[str, str]:
-    """Return what an error means, and what has to be done; '' where that is not known."""
+    """Return the meaning of an error and the advice for it; '' where it is not known."""
     said = file_retry.told(error)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return said, ""

@@ -153,7 +153,7 @@ class CoordinatorServer:
         self._inbox.note(*origin)
 
     def memory(self) -> list[Remembered]:
-        """Return which messages have been taken in, to be kept for ``restore``."""
+        """Return the numbers of the messages that were taken in, for ``restore``."""
         return self._inbox.memory()
 
     def restore(self, memory: Iterable[Remembered]) -> None:

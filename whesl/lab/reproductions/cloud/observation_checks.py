@@ -70,7 +70,7 @@ class Rows:
         return np.array(found, dtype=np.float64).reshape(-1, 2)
 
     def savings(self, workflow: str, scheduler: str) -> NDArray[Any]:
-        """Return what each run costs less than its own in the cloud alone, in per cent."""
+        """Return by how many per cent each run is cheaper than the same run in the cloud alone."""
         pairs = zip(self.of(workflow, scheduler), self.of(workflow, CLOUD), strict=True)
         return np.array([100 * (1 - row.cost / alone.cost) for row, alone in pairs if alone.cost > 0])
 

@@ -45,7 +45,7 @@ def document(found: list[Row]) -> Report:
 
 
 def stated(found: list[Row]) -> Report:
-    """Return what an evaluation of the stated probabilities says."""
+    """Return the report of the evaluation of the stated probabilities."""
     return _report(probability_calibration, found, probability_calibration.findings(Rows(found)))
 
 

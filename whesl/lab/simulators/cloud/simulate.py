@@ -201,7 +201,7 @@ def planned(one: World, settings: Settings, *, cloud_alone: bool = False) -> tup
 
 
 def shape(one: World, found: tuple[Pace, ...]) -> executors.Shape:
-    """Return what is true of a workflow's tasks on the platforms that were chosen."""
+    """Return the true run times of a workflow's tasks on the chosen platforms."""
     stages = one.flow.stages
     place = {stage.name: number for number, stage in enumerate(stages)}
     most = max(1, *(len(stage.parents) for stage in stages))

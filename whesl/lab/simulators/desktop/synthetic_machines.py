@@ -62,7 +62,7 @@ class Site:
 
     @property
     def nodes(self) -> int:
-        """How many machines there are."""
+        """The number of machines."""
         return self.restarted + self.others
 
 
@@ -122,7 +122,7 @@ def _poisson(generator: Generator, mean: float, length: float) -> NDArray[np.flo
 def _outage(
     generator: Generator, nodes: NDArray[np.int64], time: float, mean: float
 ) -> list[tuple[int, float, float]]:
-    """All of some machines fail at one time, and come back at one time."""
+    """A group of machines fails and comes back together."""
     end = float(time + generator.exponential(mean) + 60.0)
     return [(int(node), float(time), end) for node in nodes]
 

@@ -213,7 +213,7 @@ class LocalAllocation:
         self._prefix = command_prefix()
 
     def describe(self) -> AllocationInfo:
-        """Return what the job was given; needs no server."""
+        """Return the job's allocation from its environment; needs no server."""
         return AllocationInfo(
             rjms=self.name,
             job_id=self._job_id,

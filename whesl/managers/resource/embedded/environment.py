@@ -159,7 +159,7 @@ def of_step(step: Step, job: Job, cpus: Mapping[str, int], base: Mapping[str, st
 def of_task(
     directory: str, node: str, storage: str, incarnation: str, number: int, tasks: Sequence[int]
 ) -> dict[str, str]:
-    """Return what a node adds for one task. ``incarnation`` is ``job.restart.step``."""
+    """Return the variables that a node adds for a task. ``incarnation`` is ``job.restart.step``."""
     return {
         "WHESL_LOCAL": directory,
         CLUSTER: directory,

@@ -33,7 +33,7 @@ class Stream:
         self._partial = b""
 
     def read(self) -> tuple[bytes, bool]:
-        """Return what may be passed on now, and whether this was the end."""
+        """Return the output that may be passed on now, and whether it was the last."""
         try:
             data = os.read(self.descriptor, READ)
         except BlockingIOError:

@@ -89,7 +89,7 @@ class FluxAllocation:
         self._bridge.close()
 
     def describe(self) -> AllocationInfo:
-        """Return what the job was given; asked for once, as it does not change."""
+        """Return the job's allocation, which is asked for once, since it does not change."""
         with self._lock:
             if self._info is None:
                 self._info = self._ask()
@@ -209,7 +209,7 @@ class FluxAllocation:
         return self._bridge.watch(sorted(self._names), self._task_of)
 
     def events(self) -> list[NodeEvent | JobException]:
-        """Return what has come since the last call."""
+        """Return the events since the last call."""
         found: list[NodeEvent | JobException] = []
         for event in self._bridge.events():
             # A damaged message is dropped; the regular looks at the nodes see the same changes.

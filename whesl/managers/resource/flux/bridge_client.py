@@ -189,7 +189,7 @@ class Bridge:
         return self._signal
 
     def events(self) -> list[dict[str, Any]]:
-        """Return what has come since the last call; never waits."""
+        """Return the events since the last call, without waiting."""
         if self._signal is not None:
             with contextlib.suppress(BlockingIOError):
                 os.eventfd_read(self._signal)

@@ -424,7 +424,7 @@ class ApiEnd(FarEnd):
                 self.tokens[job] = token_in(spec)
 
     def op_jobs(self, _: int, ids: list[str]) -> Any:
-        """Return what is known of jobs, by the id that was asked for."""
+        """Return the jobs' records, by the ids that were asked for."""
         asked = {}
         for job in ids:
             try:

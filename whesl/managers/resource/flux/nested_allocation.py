@@ -191,7 +191,7 @@ class InnerFlux:
     # ------------------------------------------------------------------------------------
 
     def describe(self) -> AllocationInfo:
-        """Return what the job was given."""
+        """Return the job's allocation."""
         return self._outer.describe()
 
     def launch(self, request: StepRequest) -> Step:
@@ -239,7 +239,7 @@ class InnerFlux:
         return True if True in found else False if False in found else None
 
     def suspended(self) -> Suspended:
-        """Return what the resource manager around it says of the job's suspension."""
+        """Return whether the outer resource manager has suspended the job."""
         return self._outer.suspended() if isinstance(self._outer, Suspendable) else Suspended()
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
@@ -258,7 +258,7 @@ class InnerFlux:
         return self._readable.fileno()
 
     def events(self) -> list[NodeEvent | JobException]:
-        """Return what has come since the last call."""
+        """Return the events since the last call."""
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self._wake)
         found: list[NodeEvent | JobException] = []

@@ -113,7 +113,7 @@ class Instance:
 
     @property
     def uri(self) -> str:
-        """Where it is, or will be once it has started."""
+        """The address of the instance, which is known before it has started."""
         return self._read("uri") or f"local://{self._rundir}/local-0"
 
     @property

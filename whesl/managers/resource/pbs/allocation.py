@@ -63,7 +63,7 @@ class PbsAllocation:
         return lines
 
     def describe(self) -> AllocationInfo:
-        """Return what the job was given; needs no server."""
+        """Return the job's allocation from its environment; needs no server."""
         return AllocationInfo(
             rjms=self.name,
             job_id=self._job,

@@ -56,7 +56,7 @@ class SlurmAllocation:
         self.slurmds = Slurmds(self._listening)
 
     def describe(self) -> AllocationInfo:
-        """Return what the job was given; needs no slurmctld."""
+        """Return the job's allocation from its environment; needs no slurmctld."""
         return AllocationInfo(
             rjms=self.name,
             job_id=self._job,

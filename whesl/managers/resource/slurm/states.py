@@ -170,5 +170,5 @@ _REPLIES: tuple[tuple[str, Reply], ...] = (
 
 
 def reply_kind(message: str) -> Reply:
-    """Return what a failed command's standard error means."""
+    """Return the meaning of a failed command's standard error."""
     return next((kind for text, kind in _REPLIES if text.lower() in message.lower()), Reply.NO)

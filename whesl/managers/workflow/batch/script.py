@@ -73,7 +73,7 @@ def split_source(source: str) -> Source:
 
 
 def read_script(path: Path, arguments: Sequence[str] = ()) -> Script:
-    """Return what a script says of itself (``parse_script``)."""
+    """Return the directives of a script (``parse_script``)."""
     return parse_script(text_of(path), path, arguments)
 
 
@@ -113,7 +113,7 @@ def parse_script(text: str, path: Path, arguments: Sequence[str] = ()) -> Script
 
 
 def _for_pbs(said: Sequence[tuple[str, str]], path: Path) -> Script:
-    """Return what ``#PBS`` lines say; the last line of a kind counts."""
+    """Return the options of ``#PBS`` lines; the last line of a kind counts."""
     header = dict(said)
     return Script(
         path=str(path),

@@ -66,7 +66,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
 
     def became(self, job: str) -> Submission:
-        """Return this with its job known."""
+        """Return the submission with the id of its job."""
         submitted = {job: self.asked, **self.submitted}
         return msgspec.structs.replace(self, job=job, submitted=submitted, refused="")
 

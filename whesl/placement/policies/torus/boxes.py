@@ -36,7 +36,7 @@ class Torus(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return self.dims[0] * self.dims[1] * self.dims[2]
 
 

@@ -36,7 +36,7 @@ def path(directory: Path | None = None, environ: Mapping[str, str] | None = None
 
 
 def text(options: Options) -> str:
-    """Return what the file says."""
+    """Return the settings in the file."""
     values = {
         "name": MODULE,
         "module": str(plugin_paths.find("flux/sched-whesl.py")),

@@ -154,13 +154,13 @@ def scheduler(environ: Mapping[str, str] | None = None) -> str:
 
 
 def stats(environ: Mapping[str, str] | None = None) -> dict[str, object]:
-    """Return what the loaded module says of itself. Raises WheslError."""
+    """Return the loaded module's report on itself. Raises WheslError."""
     found = json.loads(ask(environ, "module", "stats", MODULE)).get("placement")
     return found if isinstance(found, dict) else {}
 
 
 def ask(environ: Mapping[str, str] | None, *words: str) -> str:
-    """Return what a command of Flux prints. Raises WheslError."""
+    """Return the output of a command of Flux. Raises WheslError."""
     done = _run(environ, ["flux", *words])
     if done.returncode == 0:
         return done.stdout

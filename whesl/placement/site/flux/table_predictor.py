@@ -54,7 +54,7 @@ class Published(ArrayPredictor):
         )
 
     def observe(self, failures: History) -> Published:
-        """Return itself: what is learned comes with the next table."""
+        """Return this predictor: it learns by the next table alone."""
         return self
 
     def at_threshold(self, threshold: float) -> Published:

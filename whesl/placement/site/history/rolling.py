@@ -116,7 +116,7 @@ class Score(Judged):
 
     @property
     def better(self) -> bool:
-        """Whether it is better than the base rate, beyond chance."""
+        """Whether the predictor is better than the base rate, beyond chance."""
         return self.predictor != catalogue.BASE and self.interval[0] > 0 and self.alarms.failures >= ENOUGH
 
 

@@ -10,7 +10,7 @@ from whesl.model.journal_record import Record
 
 
 class What(str, Enum):
-    """What of a node is changed."""
+    """The property of a node that is changed."""
 
     WEIGHT = "weight"
     FEATURE = "feature"

@@ -94,7 +94,7 @@ def would(jobs: Iterable[Job], lookup: Lookup, now: float, longest: float = math
 def _decision_of(
     job: Job, lookup: Lookup | None, now: float, longest: float, decided: dict[Request, Decision]
 ) -> Decision:
-    """Return what a job is kept off now; jobs that ask for the same share the answer."""
+    """Return the nodes that a job is kept off now; jobs that ask for the same share the answer."""
     limit = job.request.seconds
     if lookup is None or now - job.submitted > min(longest, math.inf if limit is None else limit):
         return NOTHING

@@ -69,7 +69,7 @@ class Figures:
         self._status = status
 
     def describe(self) -> Iterator[Metric]:
-        """Return nothing: no other collector is there whose names could be the same."""
+        """Return no metrics: this is the registry's only collector, so names cannot collide."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:

@@ -376,7 +376,7 @@ class Service:
 
 
 def what_of(command: Command) -> What:
-    """Return what of a node a command changes."""
+    """Return the property of a node that a command changes."""
     if isinstance(command, SetWeight):
         return What.WEIGHT
     return What.FEATURE if isinstance(command, node_changes.SetFeatures) else What.DRAIN

@@ -118,6 +118,6 @@ def resolve(names: Iterable[str], wanted: str) -> str:
 
 
 def running(state: State, tasks: Iterable[str]) -> list[TaskEntry]:
-    """Return those of the tasks whose isolator is there to take messages."""
+    """Return the tasks among these whose isolator can be sent messages."""
     entries = (state.tasks.get(task) for task in tasks)
     return [entry for entry in entries if entry is not None and entry.live]

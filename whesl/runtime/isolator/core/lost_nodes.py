@@ -45,7 +45,7 @@ def end(transition: Transition) -> None:
 
 
 def why(state: State) -> str:
-    """Return which nodes the attempt has lost, in the words for the end of such a job."""
+    """Return a sentence on the nodes that the attempt has lost, for the reason of its job's end."""
     lost = [node for node in state.lost if node in state.nodes.active]
     if not lost:
         return ""

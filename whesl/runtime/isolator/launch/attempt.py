@@ -48,7 +48,7 @@ class Attempt:
 
     @property
     def is_child(self) -> bool:
-        """Whether this process has started it."""
+        """Whether this process has started the attempt."""
         return self._child is not None
 
     @property

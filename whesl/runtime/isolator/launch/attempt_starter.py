@@ -87,7 +87,7 @@ class Starter:
             return file_retry.told(error)
 
     def seen(self, attempt: Attempt) -> AttemptStarted:
-        """Return what the core is told of an attempt that was started or found."""
+        """Return the event for the core about an attempt that was started or found."""
         # Only here: whesl exec starts attempts, too, and loads less.
         from whesl.runtime.isolator.core.events_and_commands import AttemptStarted
 

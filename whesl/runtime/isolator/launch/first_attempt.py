@@ -53,7 +53,7 @@ def possible(job: Job, directory: TaskDir, info: AllocationInfo) -> bool:
 
 
 def beginning(job: Job, directory: TaskDir) -> First:
-    """Return what is as the attempt begins."""
+    """Return where the attempt's output begins."""
     return attempt_output_destination.beginning(directory, job, NUMBER, Configuration())
 
 

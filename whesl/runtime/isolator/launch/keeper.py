@@ -294,7 +294,7 @@ class Keeper:
         return result if result.get("claim") == self._claim else None
 
     def _without_isolator(self) -> int:
-        """Return what the task's runner has left, and say that nobody has judged it."""
+        """Return the exit status that the task's runner has left, and warn that no rule has judged it."""
         number, status, _ = self._left()
         said = f"whesl: the isolator ended {RESTARTS + 2} times, soon after its start, and no task runs"
         hint = f"see {self._directory}/log"
@@ -368,7 +368,7 @@ class Keeper:
         return True
 
     def _copier(self, name: str, *, common: bool) -> threading.Thread:
-        """Return what copies a stream through; a slow reader stops only that."""
+        """Return a thread that copies a stream through; a slow reader holds up this thread alone."""
         teller = self._summary == "stderr" and name == self._teller
         idle = self._tell_paused if teller else lambda: None
         streams = (self._directory, name, 1 if name == "stdout" else 2, self._over, idle)

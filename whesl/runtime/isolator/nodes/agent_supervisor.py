@@ -243,7 +243,7 @@ class Agents:
             LOG.warning("no agents: %s; loss of a node is known only from the resource manager", why)
 
     def poll(self, now: float) -> list[Fact]:
-        """Return what has happened since the last call; never blocks."""
+        """Return the events since the last call, without waiting."""
         self._polled = now
         facts: list[Fact] = []
         for event in self._server.receive():

@@ -87,7 +87,7 @@ class Silence:
         return False
 
     def began(self, since: float) -> None:
-        """Note that the isolator did not listen before: no silence began earlier."""
+        """Note that the isolator did not listen until now, so no silence began earlier."""
         self._since = max(self._since, since)
 
     def stopped(self, now: float) -> None:

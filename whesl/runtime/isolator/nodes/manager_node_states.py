@@ -96,7 +96,7 @@ class NodeStates:
         self._answered()
 
     def hear(self, event: NodeEvent) -> None:
-        """Take what the resource manager told of a node without being asked."""
+        """Take a node event that the resource manager sent unasked."""
         if event.node in self._nodes:
             self._heard.add(event.node)
             self._take(event.node, event.state, event.reason or "resource manager")

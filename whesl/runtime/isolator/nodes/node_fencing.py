@@ -242,7 +242,7 @@ class Nodes:
             self._agents.find_program(token)
 
     def hear(self, event: NodeEvent) -> None:
-        """Take what the resource manager told of a node without being asked."""
+        """Take a node event that the resource manager sent unasked."""
         self._states.hear(event)
 
     def _changed(self, node: str, state: NodeState, reason: str) -> None:

@@ -27,7 +27,7 @@ class Stacks(msgspec.Struct):
     stuck: dict[str, str] = {}  # by node: which processes cannot run
 
     def evidence(self, directory: Path) -> EvidenceCollected:
-        """Return what was collected; the texts are kept in a directory, which is made."""
+        """Return the collected stacks; their texts are kept in a directory, which is made."""
         missing = [f"{node} did not answer" for node in sorted(self.waiting)]
         stuck = (
             Evidence(kind="stuck", time=time.time(), node=node, detail=detail)

@@ -124,7 +124,7 @@ class StepPlaces:
         self._release()
 
     def _release(self) -> None:
-        """Tell what has waited."""
+        """Feed the core with the steps that were seen, and with the events that waited for them."""
         held, self._held, self._answer_by = self._held, [], math.inf
         if held and self._own and self._others:
             self._feed(StepsSeen(own=tuple(sorted(self._own)), others=tuple(sorted(self._others))))

@@ -262,7 +262,7 @@ class Observer:
         return self._watch.unseen(failed=code != 0) if self._watch else ()
 
     def last_lines(self) -> LastLines:
-        """Return what the ended attempt printed last."""
+        """Return the last lines that the ended attempt printed."""
         outputs = attempt_output_destination.present(self._directory, self._job, self._number)
         return attempt_output_destination.last_lines(outputs, self._begun or {}, str(self._directory.path))
 

@@ -72,7 +72,7 @@ class Left:
         return min(self._due, now + LOOK_PAUSED) if paused else self._due
 
     def taken(self, now: float, *, paused: bool) -> Iterator[Control | RaiseException | PredictFailure]:
-        """Yield what is there; a file is removed when its message has been dealt with."""
+        """Yield the requests that lie there; each file is removed after its request was handled."""
         if paused:
             yield from self._one(self._directory.control, Control)
         if now < self._due:

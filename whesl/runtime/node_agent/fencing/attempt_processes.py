@@ -239,7 +239,7 @@ def look(
 
 
 def _step_daemons(processes: Iterable[Process]) -> dict[int, str]:
-    """Return what each of Slurm's step daemons keeps, by its number."""
+    """Return the name of the step that each of Slurm's step daemons runs, by the daemon's number."""
     return {
         process.pid: step_processes.named(command_line(process.pid))
         for process in processes
@@ -252,7 +252,7 @@ def _step_of(pid: int) -> str:
 
 
 def _accounted(processes: Iterable[Process]) -> bool:
-    """Whether one of the processes tells whose they are: another attempt's, or agents."""
+    """Whether one of the processes has the mark of another attempt or of an agent."""
     variable = f"\0{TOKEN_VARIABLE}=".encode()
     return any(
         attempt_rlimit_mark.is_mark(process.mark)

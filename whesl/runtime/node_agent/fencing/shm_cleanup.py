@@ -50,7 +50,7 @@ class Segments:
         self._held: set[Identity] = set()
 
     def note(self, pids: Iterable[int]) -> None:
-        """Note what processes have mapped that will now be killed."""
+        """Note the shared memory of processes that are about to be killed."""
         if len(self._held) < len(self._candidates):
             for pid in pids:
                 self._held |= _mapped(pid) & self._candidates.keys()

@@ -241,7 +241,7 @@ def is_part(name: bytes, token: str | None = None) -> bool:
 
 
 def kind_of(mode: int) -> Kind:
-    """Return what a mode of stat says an entry is."""
+    """Return the kind of an entry by its mode (stat(2))."""
     return _KINDS.get(stat.S_IFMT(mode), Kind.OTHER)
 
 

@@ -129,7 +129,7 @@ def roots(works: Iterable[Work]) -> tuple[Rel, ...]:
 
 
 def said(error: Exception) -> str:
-    """Return what an error of file work says, with the file it is about."""
+    """Return the message of an error of file work, with the file's name."""
     if isinstance(error, OSError):
         if not isinstance(error.filename, (str, bytes)):
             return error.strerror or str(error)

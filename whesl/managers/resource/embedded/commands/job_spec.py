@@ -108,7 +108,7 @@ def _field(name: str, value: str) -> dict[str, Any]:
 
 
 def step_fields(name: str, value: str) -> dict[str, Any]:
-    """Return what one option means for a step inside a job. Raises UsageError."""
+    """Return the fields of a step that an option of srun sets. Raises UsageError."""
     if name not in ("nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "nodelist", "exclude"):
         return {}
     return _field(name, value)

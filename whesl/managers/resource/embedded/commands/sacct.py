@@ -36,12 +36,12 @@ class Line:
 
     @property
     def started(self) -> float:
-        """When it began."""
+        """The time at which the step or the job began."""
         return self.step.started if self.step else self.job.started
 
     @property
     def ended(self) -> float:
-        """When it ended; 0 while it runs."""
+        """The time at which the step or the job ended; 0 while it runs."""
         if self.step:
             return self.step.ended
         return self.job.ended if self.job.state.ended else 0.0

@@ -181,7 +181,7 @@ def _still_fits(reservation: _Reservation, shares: tuple[Share, ...], fit: _Fit)
 
 
 def _beside(free: Mapping[str, int], late: Sequence[_Reservation], fit: _Fit) -> dict[str, int]:
-    """Return what is free now and stays free when the reserved jobs have started."""
+    """Return the nodes that are free now and stay free after the reserved jobs have started."""
     left = dict(free)
     for reservation in late:
         then = dict(reservation.free)

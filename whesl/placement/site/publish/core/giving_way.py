@@ -47,7 +47,7 @@ def _undrained(node: Node) -> Node:
 
 
 def _distinct(waiting: Iterable[Job]) -> Collection[Job]:
-    """Return one job of those that ask for the same."""
+    """Return one job of each group of jobs that ask for the same."""
     return {(job.request, job.named): job for job in waiting}.values()
 
 

@@ -88,7 +88,7 @@ def planned(state: State, raised: Raised, *, silent: tuple[str, ...] = ()) -> Pl
 
 
 def context(state: State, *, silent: tuple[str, ...] = ()) -> Context:
-    """Return what planning has to know of the task; the shell adds what only it can see."""
+    """Return the planner's view of the task; the shell adds the facts that only it can see."""
     setup = state.setup
     return Context(
         heterogeneous=state.setup.heterogeneous,
