@@ -89,6 +89,37 @@ def test_pbs(letter: str, status: int | None, state: str, shell: int | None) -> 
     assert "used mem=1048576kb" in found.told
 
 
+@pytest.mark.parametrize(
+    ("statuses", "state", "said"),
+    [
+        ((0, 3, 265), "FAILED", "2 of 3 elements failed: 7[2].pbs, 7[3].pbs; 7[2].pbs: "),
+        ((0, None, 0), "RUNNING", "0 of 3 elements failed; 7[2].pbs: "),
+        ((0, 0, 0), "COMPLETED", "0 of 3 elements failed; 7[1].pbs: "),
+    ],
+)
+def test_an_array_of_pbs_is_its_first_failure(
+    statuses: tuple[int | None, ...], state: str, said: str
+) -> None:
+    """The index stands in the names of the output files, also where PBS has not put it there."""
+    jobs: dict[str, dict[str, object]] = {"7[].pbs": {"job_state": "F"}}
+    for index, status in enumerate(statuses, 1):
+        ended = {"job_state": "F", "Exit_status": status, "Output_Path": "h:/w/a.o7.^array_index^"}
+        jobs[f"7[{index}].pbs"] = ended if status is not None else {"job_state": "R"}
+
+    def run(*command: str) -> str:
+        job = command[-1]
+        if "-t" not in command:
+            return json.dumps({"Jobs": {job: jobs[job]}})
+        fields = {name: "\036".join(f"{k}={v}" for k, v in told.items()) for name, told in jobs.items()}
+        return "".join(f"Job Id: {name}\036{told}\n" for name, told in fields.items())
+
+    found = lookup.look_up("7[].pbs", run)
+    assert found.state == state
+    assert found.told.startswith(said)
+    index = said.rpartition("[")[2][0]
+    assert found.files == ((f"/w/a.o7.{index}",) if state != "RUNNING" else ())
+
+
 @pytest.mark.parametrize("text", ["12", "12_7", "12+1", "ƒ2cwMVeF", "f2cwMVeF", "7.pbs01.site", "7[3].pbs"])
 def test_what_is_a_job(text: str) -> None:
     assert lookup.is_job(text)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
 from whesl.managers.resource.outcomes.record import JobOutcome, Run
 from whesl.managers.resource.pbs import records, states
 from whesl.model.errors import CouldNotObserveError
@@ -13,10 +15,16 @@ from whesl.model.states import JobState
 JOB = re.compile(r"\d+(?:\[\d*\])?\.[A-Za-z][\w.-]*")
 _TOLD = ("job_state", "Exit_status", "comment", "exec_host")
 _USED = ("mem", "vmem", "walltime")
+_INDEX = "^array_index^"  # in the names of an array's output files (qsub(1B))
+_NAMED = 8  # how many elements of an array are named
+_NO_FAILURES = (JobState.COMPLETED, JobState.CANCELLED)
 
 
 def outcome(job: str, run: Run) -> JobOutcome | None:
     """Return what PBS tells of a job, None when it does not know the job (or its history is off).
+
+    Of a whole job array (``7[].server``), this is the first element that has failed, or else the first that
+    has not ended, or else the first, with the number of those that have failed.
 
     Args:
         job: its id, with the server's name.
@@ -25,6 +33,8 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     Raises:
         WheslError: PBS does not answer, or says no.
     """
+    if "[]" in job:
+        return _of_array(job, run)
     try:
         jobs = records.parsed(run("qstat", "-x", "-f", "-F", "json", job), "Jobs")
     except CouldNotObserveError:
@@ -35,8 +45,8 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     status = records.number(found.get("Exit_status"))
     state = states.job_state(str(found.get("job_state", "")), records.number(found.get("substate")), status)
     files = [
-        _path(found, "Output_Path"),
-        *([] if found.get("Join_Path") == "oe" else [_path(found, "Error_Path")]),
+        _path(found, "Output_Path", job),
+        *([] if found.get("Join_Path") == "oe" else [_path(found, "Error_Path", job)]),
     ]
     return JobOutcome(
         state="RUNNING" if state is JobState.COMPLETING else state.value,
@@ -46,9 +56,25 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     )
 
 
-def _path(found: dict[str, Any], name: str) -> str:
-    """Return the path of ``host:path``."""
-    return str(found.get(name, "")).partition(":")[2]
+def _of_array(job: str, run: Run) -> JobOutcome | None:
+    told = records.listed(run("qstat", "-t", "-x", "-f", "-F", "dsv", "-D", records.SEPARATOR, job))
+    elements = {name: records.job_record(name, one).state for name, one in told.items() if "[]" not in name}
+    if not elements:
+        return None
+    failed = [name for name, state in elements.items() if state.ended and state not in _NO_FAILURES]
+    first = next(iter(failed or [name for name, state in elements.items() if not state.ended] or elements))
+    found = outcome(first, run)
+    if found is None:
+        return None
+    names = f": {', '.join(failed[:_NAMED])}{', ...' if len(failed) > _NAMED else ''}" if failed else ""
+    said = f"{len(failed)} of {len(elements)} elements failed{names}; {first}: {found.told}"
+    return msgspec.structs.replace(found, told=said)
+
+
+def _path(found: dict[str, Any], name: str, job: str) -> str:
+    """Return the path of ``host:path``, with the index of the job in its array."""
+    index = job.partition("[")[2].partition("]")[0]
+    return str(found.get(name, "")).partition(":")[2].replace(_INDEX, index)
 
 
 def _words(found: dict[str, Any]) -> list[str]:
