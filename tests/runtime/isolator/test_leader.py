@@ -27,7 +27,7 @@ from whesl.runtime.locking.job_leader_identity import gone
 
 __all__ = ["bench"]
 
-ASK = "from whesl.runtime.locking.job_leader_identity import leader; print(leader('7'))"
+ASK = "from whesl.runtime.locking.job_leader_identity import leader; print(leader({'SLURM_JOB_ID': '7'}))"
 
 
 def led(job: str = "7") -> tuple[subprocess.Popen[str], str]:
@@ -132,6 +132,23 @@ export SLURM_TASK_PID=$$
   sh -c 'echo $$ >{pid}; while :; do sleep 0.05; done'
 echo after it
 """
+
+
+def test_a_task_ends_with_a_script_that_is_killed_before_it_begins(bench: Bench) -> None:
+    """A script was killed in the first tenths of a second of ``whesl exec``, and the task ran to its end."""
+    pid, go = bench.place / "pid", bench.place / "go"
+    late = f"(while [ ! -e {go} ]; do sleep 0.05; done; exec"
+    text = SCRIPT.format(start=late, whesl=f"{sys.executable} -m whesl", task=bench.directory.path, pid=pid)
+    text = text.replace("\necho after it", ") & touch begun; wait")
+    script = subprocess.Popen(["bash", "-c", text], env=bench.environment | JOB, cwd=bench.place)
+    until((bench.place / "begun").exists, "the script")
+    script.kill()
+    script.wait()
+    go.touch()
+    until(bench.directory.result_file.exists, "the end of the task")
+    kind, data = bench.records()[-1]
+    assert (kind, data["code"], data["with_job"]) == ("finished", 137, True)
+    assert not exists(int(written(pid) or 0)), "the program outlived its job"
 
 
 @pytest.mark.parametrize("start", ["", "exec"])

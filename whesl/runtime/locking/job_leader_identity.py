@@ -33,11 +33,9 @@ def leader(jobs: Mapping[str, str]) -> str:
 
 
 def _leader(jobs: Mapping[str, str]) -> str:
-    wanted = [f"\0{name}={job}\0".encode() for name, job in jobs.items()]
     found, pid = 0, os.getppid()
     for _ in range(_FARTHEST):
-        environment = b"\0" + (procfs.content(f"/proc/{pid}/environ") or b"")
-        if pid <= 1 or not any(word in environment for word in wanted):
+        if pid <= 1 or not _of_job(pid, jobs):
             break
         found, pid = pid, _parent(pid)
     return _name(found)
@@ -58,17 +56,38 @@ def gone(known: str) -> bool:
         return False
 
 
-def script(known: str, told: str) -> int:
+def script(known: str, told: str, jobs: Mapping[str, str]) -> int:
     """Return the process of the job's script, or of a step's task, that this process is or belongs to.
 
     Args:
         known: what ``leader`` returned.
         told: the number of a process that the resource manager tells its job, "" for none.
+        jobs: as for ``leader``.
 
-    Returns its number; 0 where that is neither this process nor the leader.
+    Returns its number, also where it has just ended; 0 where that is neither this process nor the leader.
     """
-    _, _, process = known.rpartition("/")
-    return int(told) if told in (str(os.getpid()), *process.split(".")[1:2]) else 0
+    top = known.rpartition("/")[2].split(".")[1:2]
+    belongs = told in (str(os.getpid()), *top) or (told.isdecimal() and _orphaned(int(told), top, jobs))
+    return int(told) if belongs else 0
+
+
+def _orphaned(script: int, top: list[str], jobs: Mapping[str, str]) -> bool:
+    """Whether a job's script has ended, and a process that is not of the job has got its processes.
+
+    Where the script only cannot be seen, as from within a container, the parent is the user's own.
+
+    Args:
+        script: the script's process number.
+        top: the number of the leader that is left; none where this process has no ancestor in the job.
+        jobs: as for ``leader``.
+    """
+    if not over(script):
+        return False
+    try:
+        parent = _parent(int(top[0])) if top else os.getppid()
+        return parent > 0 and not (_of_job(parent, jobs) if os.geteuid() == 0 else procfs.is_own(parent))
+    except OSError:
+        return False
 
 
 def over(pid: int) -> bool:
@@ -77,6 +96,11 @@ def over(pid: int) -> bool:
         return procfs.status_fields(pid)[:1] in ([], [b"Z"], [b"X"])
     except OSError:
         return False
+
+
+def _of_job(pid: int, jobs: Mapping[str, str]) -> bool:
+    environment = b"\0" + (procfs.content(f"/proc/{pid}/environ") or b"")
+    return any(f"\0{name}={job}\0".encode() in environment for name, job in jobs.items())
 
 
 def _name(pid: int) -> str:

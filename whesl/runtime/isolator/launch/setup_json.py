@@ -333,7 +333,8 @@ def passed_on(request: Request, streams: dict[str, Any], setup: dict[str, Any]) 
 
 
 def _script(leader: str) -> int:
-    return job_leader_identity.script(leader, manager_table.told(os.environ, manager_table.SCRIPT))
+    told = manager_table.told(os.environ, manager_table.SCRIPT)
+    return job_leader_identity.script(leader, told, manager_table.jobs_of(os.environ))
 
 
 def job(
