@@ -104,6 +104,16 @@ MANAGERS = (
         graph="tests/managers/workflow/test_graphs.py",
     ),
     Manager(
+        name="Work Queue",
+        program="work_queue_worker",
+        debian="coop-computing-tools 9.9",
+        setting="the task's command, here a rule of Makeflow with `-T wq`",
+        sees=(r"^# COMPLETED",),
+        jobs=1,
+        remark="The worker is one job. It runs each task in a directory of its own and returns declared files only: paths "
+        "on the shared file system are whole ones, and an empty file stands for each task.",
+    ),
+    Manager(
         name="AiiDA",
         packages=("aiida-core==2.9.4",),
         setting="`mpirun_command` of the computer; `custom_scheduler_commands` for `--no-kill`",
@@ -175,6 +185,16 @@ MANAGERS = (
         remark="EnTK runs inside one job, by its resource `local.localhost`. This release needs neither "
         "MongoDB nor RabbitMQ.",
     ),
+    Manager(
+        name="Covalent",
+        packages=("covalent==0.240.0", "fastapi==0.115.12", "starlette==0.46.2", "pydantic==2.11.4"),
+        setting="the command that the electron calls",
+        sees=(r"^done: COMPLETED 0$",),
+        jobs=1,
+        remark="Covalent's server runs inside one job, with its executor `local`. Its "
+        "executor for Slurm, which needs a login node with ssh, was not tried. Newer releases of FastAPI, Starlette and "
+        "Pydantic than these refuse Covalent's own requests (status 422).",
+    ),
 )
 ELSEWHERE = (
     Elsewhere(
@@ -213,7 +233,7 @@ UNTRIED = (
     ),
     Untried(
         "Galaxy",
-        "PyPI has its libraries; a server with a job runner was not set up",
+        "PyPI has the server (26.1.2); one with a job runner was not set up",
         "`whesl exec -e /p/me/rules.esl --` before the tool's `command`; `nativeSpecification: --nodes=3 "
         "--no-kill` of the destination in `job_conf.yml`",
     ),
@@ -238,21 +258,9 @@ UNTRIED = (
         '`ShellFunction("whesl exec -e rules.esl -- ./app")`; `scheduler_options: "#SBATCH --no-kill"` of the provider',
     ),
     Untried(
-        "Work Queue",
-        "Debian has it; its workers run tasks in directories of their own and return declared files only, so a file "
-        "system in trouble is not the task's",
-        "`whesl exec -e rules.esl -- ./app` as the task's command, with the rules as an input and absolute paths for "
-        "what is to stay on the shared file system",
-    ),
-    Untried(
         "TaskVine",
         "neither PyPI nor Debian 12 has a release with it",
         '`vine.Task("whesl exec -e rules.esl -- ./app")`, with the rules as an input of the task',
-    ),
-    Untried(
-        "Covalent",
-        "PyPI has it (0.240.0 installs); not tried: its Slurm executor needs a login node with ssh",
-        'the command that the electron starts; `options={"nodes": 3, "no-kill": ""}` of the executor',
     ),
 )
 
