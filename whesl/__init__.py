@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # typing costs milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
+    from whesl.client.heartbeat import heartbeat, section
     from whesl.runtime.functions.errors import (
         FunctionDiedError,
         FunctionError,
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
         "InputMissingError",
         "OutputMissingError",
         "UnpicklableError",
+        "heartbeat",
         "progress",
+        "section",
         "task",
     ]
 
@@ -66,9 +69,11 @@ def drop_coerced_locale() -> None:
 
 
 def __getattr__(name: str) -> "Any":
-    """Load what users of Python functions import from here, and nothing before they do."""
+    """Load what programs import from here, and nothing before they do."""
     from importlib import import_module
 
+    if name in ("heartbeat", "section"):
+        return getattr(import_module("whesl.client.heartbeat"), name)
     if name in ("task", "progress"):
         return getattr(import_module("whesl.runtime.functions.task"), name)
     if name.endswith("Error"):
