@@ -22,7 +22,7 @@ from whesl import drop_coerced_locale
 from whesl.files import file_retry
 from whesl.runtime.detect import output_passthrough
 from whesl.runtime.isolator.launch import program_runner, signal_delivery
-from whesl.runtime.isolator.launch.signal_delivery import ENDING, SIGNALS
+from whesl.runtime.isolator.launch.signal_delivery import CAUSED, ENDING, SIGNALS
 from whesl.runtime.locking import procfs, takeover_lock
 
 TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
@@ -115,6 +115,7 @@ class Keeper:
         """Wait until the task is over and return its exit status."""
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal_delivery.pass_caused(write)
         self._witnesses = signal_delivery.Witnesses()
         for signum in signal_delivery.heard():
             signal.signal(signum, lambda *_: None)
@@ -240,7 +241,7 @@ class Keeper:
     def _hear(self, signals: int) -> None:
         """Take signals that have come; the isolator is told first of those that end recovery."""
         assert self._witnesses is not None
-        came = [signum for signum in os.read(signals, 64) if signum in SIGNALS]
+        came = [signum for signum in os.read(signals, 64) if signum in SIGNALS | CAUSED]
         self._heard.update(came)
         reach = self._witnesses.reach(came)
         for signum in came:
@@ -416,6 +417,7 @@ def start_isolator(
             os.setsid()
             # A signal that comes before the isolator listens waits for it instead of ending it.
             signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, CAUSED)
             os.dup2(log, 1)
             os.dup2(log, 2)
             if gate is not None:

@@ -18,6 +18,7 @@ import contextlib
 import os
 import resource
 import signal
+import threading
 import time
 
 from whesl.runtime.locking import procfs
@@ -26,11 +27,10 @@ TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
-# All that a process can catch, but for what it causes itself: faults, children's ends, broken pipes.
-SIGNALS = frozenset(
-    signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, signal.SIGPIPE} - _FAULTS
-)
+# Faults and broken pipes: a process causes them itself, too, and cannot go on after one that it handles so.
+CAUSED = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGPIPE})
+# All others that a process can catch, but for its children's ends.
+SIGNALS = frozenset(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD} - CAUSED)
 # After one of these signals a task is not recovered any more.
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # Signals by which the keeper tells the isolator of a signal to the program alone, which is no end of the job.
@@ -56,6 +56,24 @@ def heard() -> list[int]:
     return [*{*every, signal.SIGXFSZ}]
 
 
+def pass_caused(write: int) -> None:
+    """Write the number of each of these signals that somebody sends to this process to a pipe.
+
+    They are blocked from here on. The kernel keeps what was sent for a thread that waits, and still ends a
+    process by a fault of its own.
+
+    Args:
+        write: the pipe's end.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, CAUSED)
+
+    def wait() -> None:
+        while True:
+            os.write(write, bytes((signal.sigwait(CAUSED),)))
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 class _Pair:
     """Two witnesses. ``near`` is in the keeper's process group; 0 where one could not be started.
 
@@ -73,7 +91,9 @@ class _Pair:
         ]
         with contextlib.suppress(OSError):
             self.near, self.far = (
-                os.posix_spawn(cat, ["cat"], {}, file_actions=actions, setsid=far, setsigmask=SIGNALS)
+                os.posix_spawn(
+                    cat, ["cat"], {}, file_actions=actions, setsid=far, setsigmask=SIGNALS | CAUSED
+                )
                 for far in (False, True)
             )
 
