@@ -58,6 +58,12 @@ CASES = [
             ("FAILED$", "MATCH"),
             ("/fatal/i", "MATCH"),
             ("%d ranks died", "MATCH"),
+            ("[Ee]rror in the mesh", "MATCH"),
+            ("err?or in the mesh", "MATCH"),
+            ("/mesh is broken/", "MATCH"),
+            ("rank {n} died", "MATCH"),
+            ("rank <n> died", "MATCH"),
+            ("'mesh is broken'", "inner quotes"),
             ("$USER is over quota", "variables"),
             ("job ${SLURM_JOB_ID} died", "variables"),
             ("rank\\tdied", "MATCH"),
@@ -83,6 +89,10 @@ CASES = [
         (f'{DETECT}LOG "oops" file "{path}"', "ESL091", f'"{path}"', hint)
         for path, hint in (
             ("slurm-%j.out", "$SLURM_JOB_ID"),
+            ("{job}.log", "$SLURM_JOB_NAME"),
+            ("run.log|grep oops", "alone"),
+            ("> run.log", "alone"),
+            ("..", "the file's name"),
             ("run-%A_%a.log", "$SLURM_JOB_ID"),
             ("%HOME%/run.log", "$SLURM_JOB_ID"),
             ("$(pwd)/run.log", "commands"),

@@ -30,6 +30,12 @@ _NOTATIONS = (
     (re.compile(r"^'.*'$"), "leave out the inner quotes"),
     (re.compile(r"(?<=\.\w{3})(?:[,;:]\s*|\s+)(?=\S+\.\w+$)"), "write a detection for each of the names"),
 )
+# The same of files that are searched: only arguments of a recovery have captures, which stand in braces.
+_OF_FILES = (
+    *_NOTATIONS,
+    (re.compile(r"[|<>]"), "commands are not run here: write the file alone"),
+    (re.compile(r"\$?\{[a-z]\w*\}"), "write a variable of the job's environment, as $SLURM_JOB_NAME"),
+)
 # Of files that are read line by line.
 _NO_LINES = (
     (
@@ -41,7 +47,7 @@ _NO_LINES = (
         re.compile(r"\.(?:gz|bz2|xz|zst|zip|tar|h5|hdf5|nc|np[yz]|pt|pth|so|png|pdf)$"),
         "name the file that the program itself writes, as text",
     ),
-    (re.compile(r"/$"), "write the file's name, too, or * for all files of the directory"),
+    (re.compile(r"/$|(?:^|/)\.\.$|^\.$"), "write the file's name, too, or * for all files of the directory"),
 )
 # Every file of a directory that programs keep other things in.
 _EVERY = re.compile(r"(?:(?:\.\.?|~|/tmp|\$\w+|\$\{\w+\})/+)*[*?.]*[*?][*?.]*")
@@ -92,7 +98,7 @@ def _not_expanded(findings: Findings, watched: Watched) -> None:
         read = form.source is not None and word is form.source.path
         if path not in named:
             continue
-        if (found := _searched(path, _NOTATIONS)) is not None:
+        if (found := _searched(path, _OF_FILES)) is not None:
             _warn(findings, word, f"{found[0]!r} is taken as it stands in this path", found[1])
         elif read and (found := _searched(path, _NO_LINES)) is not None:
             _warn(findings, word, f"{path!r} is a path here, of no file that is read line by line", found[1])

@@ -39,17 +39,21 @@ _RESTARTS = (
 # What means something in a regular expression, and hardly ever stands in a line of a program as it is.
 _EXPRESSION = re.compile(
     r"""\.[*+](?=.|$) | \\[dDwWsSbB] | \\[.*+?()\[\]{}|^$/] | \[\^ | \[(?:0-9|a-z|A-Z) | \(\?[iP:<=!] |
-        \([^()\s]+\|[^()]+\) | ^\^ | ^/[^/]+/i$ | (?<=\w)\$$ | ^\w[\w ]*(?:\|\w[\w ]*)+$""",
+        \([^()\s]+\|[^()]+\) | ^\^ | ^/[^/]+/i$ | ^/[^/]*\s[^/]*/[gmsx]*$ | \[([A-Za-z])(?i:\1)\] |
+        ^[^=/]*[a-z]\?(?=[a-z]) | (?<=\w)\$$ | ^\w[\w ]*(?:\|\w[\w ]*)+$""",
     re.VERBOSE,
 )
+_NUMBER = "write MATCH, and \\d+ for a number"
 # What a shell, printf or another language puts something in the place of, and LOG does not.
 _REPLACED = (
     (re.compile(r"^\*\w.*\w\*$|(?:^|\s)\*\.\w|\w\*$"), "leave the * out: a text is found anywhere in a line"),
-    (re.compile(r"(?<![\d%])%\d*[dsufx]\b"), "write MATCH, and \\d+ for a number"),
+    (re.compile(r"(?<![\d%])%\d*[dsufx]\b"), _NUMBER),
     (
         re.compile(r"\$\{\w+\}|\$(?:USER|HOME|HOSTNAME|PWD|SLURM_\w+)\b"),
         "variables are put in paths alone; write the part of the line that is always the same",
     ),
+    (re.compile(r"^'\w[^']*\s[^']*\w'$"), "leave out the inner quotes"),
+    (re.compile(r"\{(?:[a-zA-Z]|num|number|step|rank|node|time)\}|<(?:[a-zA-Z]|num|number|int)>"), _NUMBER),
     (re.compile(r"\\(?:[rt]|x[0-9a-fA-F]{2}|0[0-7]{2}|e\[)"), "write MATCH, where \\t and \\x1b are signs"),
 )
 # A word in brackets, which an expression takes for any one of its letters.
