@@ -55,7 +55,7 @@ def _named() -> tuple[Case, ...]:
             found = (texts for start, texts in _BY_OPTION.items() if feature.name.startswith(start))
             seen_by = next(found, ("facts",))
         elif feature.speaks[0] != "sh" and feature.kind is Kind.BODY and feature.speaks[0] != "bash":
-            seen_by = (feature.speaks[0] if feature.speaks[0] != "text" else "cat",)
+            seen_by = (feature.speaks[0] if feature.speaks[0] != "text" else "tail",)
         elif feature.kind is Kind.END and feature.speaks[0] == "python":
             seen_by = ("python",)
         cases.append(Case(name=feature.name, features=(feature.name, *seen_by)))

@@ -110,6 +110,8 @@ def job_of(case: Case, table: dict[str, Feature], way: Way, call: bytes = b"", m
         start = b"exec " if any(feature.acts for feature in features) else b""
         # Bash's exec makes a whole path of a relative one, and no other command does.
         app = b'"$PWD/app"' if start else b"./app"
+        if any(line.startswith(b"--chdir") for line in header):
+            app = b'"$SLURM_SUBMIT_DIR/app"'
         text = start + (call + b" " if call else b"") + app + words
         script = text if wrap else b"#!/bin/bash\n" + lines + text + b"\n"
         arguments = ()

@@ -43,7 +43,7 @@ INTERPRETERS = (
     _interpreter("env-python", "#!/usr/bin/env python3", "python"),
     _interpreter("perl", "#!/usr/bin/perl", "perl"),
     _interpreter("perl-w", "#!/usr/bin/perl -w", "perl"),
-    _interpreter("cat", "#!/bin/cat", "text"),
+    _interpreter("tail", "#!/usr/bin/tail -n+2", "text"),
     _interpreter("awk", "#!/usr/bin/awk -f", "awk"),
 )
 
@@ -103,7 +103,7 @@ BODIES = (
     body("wait-n", "(sleep 0.1; exit 3) & (sleep 1; exit 4) & wait -n; echo $?; wait; echo $?\n", *BASH),
     body("job-control", "set -m; sleep 0.1 & fg >/dev/null 2>&1; echo $?\n", *BASH),
     body("own-group", "setsid sh -c 'sleep 0.2; echo grouped > grouped' & wait; ps -o pid= -g 0 >/dev/null; echo $?\n"),
-    body("kill-own-group", "(trap '' TERM; sleep 1; echo survived > survived) & sleep 0.3; trap 'echo mine' TERM; kill -TERM 0; wait; wait; echo end\n"),
+    body("kill-own-group", "(trap '' TERM; sleep 1; echo survived > survived) & sleep 0.3; trap 'echo mine' TERM; kill -TERM 0; wait; wait; echo end\n", ways=("run", "run-none", "run-observe")),
     body("coproc", "coproc C { read -r x; echo \"got $x\"; }; echo hello >&\"${C[1]}\"; read -r y <&\"${C[0]}\"; echo \"$y\"\n", *BASH),
     body("process-substitution", "cat <(echo one) <(echo two); echo three > >(cat); sleep 0.2\n", *BASH),
     body("standard-input", "cat > input; wc -c < input\n"),

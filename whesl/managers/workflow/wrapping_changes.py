@@ -86,10 +86,17 @@ CHANGES = (
     ),
     Change(
         name="group",
-        what="The command of `whesl exec` leads a process group of its own.",
+        what="The command of `whesl exec` leads a process group of its own; its `kill 0` spares the script.",
         when="In scripts that call `whesl exec`.",
         why="A signal that comes to WHESL's process is told from one that came to the command, too.",
         aspects=("file:*facts/session",),
+    ),
+    Change(
+        name="cannot-be-run",
+        what="Of a command that is not there or cannot be run WHESL tells, not the script's shell.",
+        when="In scripts that call `whesl exec`; the status is 127 or 126, as a shell's.",
+        why="WHESL starts the command.",
+        aspects=(),
     ),
     Change(
         name="killed",
