@@ -79,6 +79,7 @@ ALLOWED: dict[str, set[str]] = {
     "files": {"model"},
     "lab/campaigns": {"files", "lab/execution", "lab/results", "model"},
     "lab/execution": {"model"},
+    "lab/native": {"files"},
     "lab/predictor_evaluation": {
         "files",
         "lab/execution",
@@ -89,6 +90,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "lab/readers": {
         "files",
+        "lab/native",
         "managers/resource",
         "managers/workflow",
         "model",
@@ -123,6 +125,7 @@ ALLOWED: dict[str, set[str]] = {
         "cloud/core",
         "files",
         "lab/execution",
+        "lab/native",
         "lab/predictor_evaluation",
         "lab/readers",
         "lab/results",
@@ -165,7 +168,7 @@ ALLOWED: dict[str, set[str]] = {
         "runtime/journal",
         "runtime/locking",
     },
-    "prediction": set(),
+    "prediction": {"files"},
     "prediction/failures": {"files", "model", "prediction"},
     "prediction/free_nodes": {"model", "prediction", "prediction/failures"},
     "prediction/log_chains": {"files", "language", "model", "prediction/failures", "runtime/detect"},

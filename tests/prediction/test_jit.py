@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from whesl.files import machine_code
 from whesl.prediction import numba_jit
 
 
@@ -23,14 +24,14 @@ def test_a_changed_module_has_machine_code_of_its_own(
     source.write_text("one")
     monkeypatch.setattr(numba_jit, "__file__", str(source))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    first = numba_jit.cache_directory()
+    first = machine_code.directory(numba_jit.sources())
     assert first is not None
-    assert numba_jit.cache_directory() == first
+    assert machine_code.directory(numba_jit.sources()) == first
     (tmp_path / "lab" / "loop.py").write_text("def f(): ...")
-    second = numba_jit.cache_directory()
+    second = machine_code.directory(numba_jit.sources())
     assert second not in (None, first)
     os.utime(first, (time.time() - 30 * 86400,) * 2)
-    numba_jit.cache_directory()
+    machine_code.directory(numba_jit.sources())
     assert not Path(first).exists()
 
 
@@ -60,7 +61,7 @@ def test_an_account_without_a_home_has_machine_code_of_its_own(
     elif planted == "open":
         base.mkdir()
         base.chmod(0o777)
-    found = numba_jit.cache_directory()
+    found = machine_code.directory(numba_jit.sources())
     if planted:
         assert found is None
     else:
@@ -74,7 +75,7 @@ def test_a_home_that_cannot_be_written_is_passed_over(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    found = numba_jit.cache_directory()
+    found = machine_code.directory(numba_jit.sources())
     assert found is not None and Path(found).parent.parent == tmp_path
 
 
@@ -100,30 +101,3 @@ def test_a_toy_is_done_without_numba(tmp_path: Path, words: list[str]) -> None:
         [sys.executable, "-c", _TOY, *told], capture_output=True, text=True, timeout=100, check=False
     )
     assert done.returncode == 0, done.stderr
-
-
-_EASY = """
-import numpy as np
-from whesl.lab.simulators.cluster import compiled_event_loop as loop, simulation, simulation_records
-one, sizes = np.ones(1), np.ones(1, dtype=np.int64)
-simulation.simulate(simulation_records.Workload(np.arange(1), one, sizes, one, one, one), 1, "easy")
-print([name for name, function in vars(loop).items() if getattr(function, "signatures", ())])
-"""
-
-
-@pytest.mark.slow
-def test_easy_compiles_what_easy_needs(tmp_path: Path) -> None:
-    """All of the other policies' functions were compiled, too: 129 of them."""
-    done = subprocess.run(
-        [sys.executable, "-c", _EASY],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=250,
-        check=True,
-    )
-    assert "reservation" in done.stdout and "fitting" in done.stdout
-    assert not [
-        name for name in ("select", "place", "rebuilt", "occupy", "compressed") if f"'{name}'" in done.stdout
-    ]
-    assert len(list(tmp_path.rglob("*.nbc"))) < 40

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib
 import os
-import shutil
-import stat
-import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from whesl.files import machine_code
 from whesl.prediction.compile_choice import compiles
 
 _ROOMS = ("prediction", "placement", "lab", "cloud")  # hold functions that are compiled
-_OLD = 7 * 86400.0  # seconds after which machine code of other sources is removed
 
 
 def sources() -> str:
@@ -34,43 +29,8 @@ def sources() -> str:
     return found.hexdigest()[:16]
 
 
-def cache_directory() -> str | None:
-    """Return a private directory for the machine code of the present sources; None where there is none.
-
-    It lies in the user's cache, and for an account without a home among the temporary files, where it has to
-    be this user's alone. Directories of other sources that nobody has used for a week are removed.
-    """
-    for base in _bases():
-        mine = base / sources()
-        try:
-            mine.mkdir(mode=0o700, parents=True, exist_ok=True)
-            status = base.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-                continue
-            os.utime(mine)
-            for other in base.iterdir():
-                if other != mine and time.time() - other.stat().st_mtime > _OLD:
-                    shutil.rmtree(other, ignore_errors=True)
-        except OSError:
-            continue
-        if os.access(mine, os.W_OK | os.X_OK):
-            return str(mine)
-    return None
-
-
-def _bases() -> Iterator[Path]:
-    """Yield directories in which machine code may be kept, the best first."""
-    with contextlib.suppress(RuntimeError):  # the user has no home directory
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whesl" / "machine-code"
-    with contextlib.suppress(OSError):  # no directory for temporary files can be written
-        base = Path(tempfile.gettempdir()) / f"whesl-machine-code-{os.geteuid()}"
-        with contextlib.suppress(FileExistsError):
-            base.mkdir(mode=0o700)
-        yield base
-
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -109,7 +69,7 @@ else:
     else:
         COMPILES = not numba.config.DISABLE_JIT
         if not os.environ.get("NUMBA_CACHE_DIR"):
-            numba.config.CACHE_DIR = cache_directory() or ""
+            numba.config.CACHE_DIR = str(machine_code.directory(sources()) or "")
         # Without a directory of its own numba would look for one, and fail where there is none.
         _CACHE = bool(numba.config.CACHE_DIR)
         jit_inner = numba.njit(cache=_CACHE, nogil=True, _nrt=False)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cluster.simulation import Simulation
     from whesl.prediction.failures.failure_history import History
 
-# Seconds of processor in plain Python, and jobs under `reliable`, up to which nothing is compiled: to load
-# numba and kept machine code takes two seconds, to compile ten.
-_SOONER, _PLAIN_RELIABLE = 4.0, 4_000
+# Jobs under `reliable` up to which nothing is compiled: to load numba and kept machine code takes two seconds
+# of processor, to compile ten.
+_PLAIN_RELIABLE = 4_000
 
 
 @click.command()
@@ -58,7 +58,7 @@ def schedule(
     A node that fails kills its job, which waits again at its place by arrival.
     """
     from whesl.lab.readers import swf
-    from whesl.lab.simulators.cluster import plain_event_loop, simulation_records
+    from whesl.lab.simulators.cluster import simulation_records
     from whesl.prediction import compile_choice
 
     read = swf.read(log_file, strict=strict)
@@ -72,11 +72,7 @@ def schedule(
         read, nodes, checkpoint=checkpoint or float("inf"), strict=strict
     )
     # Chosen before anything is loaded that would be compiled.
-    if policy == "reliable":
-        plain = len(work.job) <= _PLAIN_RELIABLE
-    else:
-        plain = plain_event_loop.expected_seconds(work, nodes, policy) <= _SOONER
-    if plain:
+    if policy == "reliable" and len(work.job) <= _PLAIN_RELIABLE:
         compile_choice.in_plain_python()
 
     from whesl.lab.results.result_writers import as_json

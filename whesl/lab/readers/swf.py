@@ -7,7 +7,6 @@ Format: D. Feitelson, D. Talby, J. P. Jones, "Standard Workload Format", Paralle
 from __future__ import annotations
 
 import contextlib
-import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whesl.files.packed_text import unpacked
+from whesl.lab.native.swf import rows
 from whesl.lab.readers.failures import Malformed, shown
 from whesl.model.errors import WheslError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 FIELDS = (
@@ -45,8 +43,6 @@ FIELDS = (
     "think_time",
 )
 COUNT = len(FIELDS)
-_DECIMAL = b"0123456789+-.eE \t\r\n"  # bytes of lines that Arrow and Python read alike
-_LOADED = 1 << 20  # bytes of lines that Python reads in the time in which Arrow is loaded
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -125,29 +121,23 @@ def parse(content: bytes, name: str, *, strict: bool = False) -> Log:
     """
     if b"\n" not in content:  # lines that end with a carriage return alone
         content = content.replace(b"\r", b"\n")
-    header, begin = _header(content)
-    first = 1 + content.count(b"\n", 0, begin)
+    values, line, odd = rows(content, COUNT)
     malformed: list[Malformed] = []
-    values = _table(content[begin:]) if len(content) - begin >= _LOADED else None
-    if values is not None:
-        line = np.arange(first, first + values.shape[1])
-    else:
-        rows: list[list[float]] = []
-        jobs: list[int] = []
-        for number, text in _lines(content):
-            row = _row(text)
+    if odd.any():
+        lines = content.split(b"\n")
+        for at in np.flatnonzero(odd).tolist():
+            row = _row(lines[line[at] - 1])
             if isinstance(row, str):
-                malformed.append(Malformed(number, row))
+                malformed.append(Malformed(int(line[at]), row))
             else:
-                rows.append(row)
-                jobs.append(number)
-        line = np.array(jobs, dtype=np.int64)
-        values = np.array(rows, dtype=np.float64).reshape(-1, COUNT).T
+                values[:, at] = row
+                odd[at] = False
+        values, line = values[:, ~odd], line[~odd]
     if malformed and (strict or not len(line)):
         raise WheslError(_refusal(name, malformed, len(line)))
     if not len(line):
         raise WheslError(f"{name}: no job in it; an SWF log has a line of {COUNT} numbers for each job")
-    return Log(name, header, values, line, tuple(malformed))
+    return Log(name, _header(content), values, line, tuple(malformed))
 
 
 def _refusal(name: str, malformed: list[Malformed], jobs: int) -> str:
@@ -156,8 +146,8 @@ def _refusal(name: str, malformed: list[Malformed], jobs: int) -> str:
     return f"{name}: {kind} ({lines}); a job is a line of {COUNT} numbers, -1 where one is missing"
 
 
-def _header(content: bytes) -> tuple[dict[str, str], int]:
-    """Return what the header says by label, and where the first line that is to hold a job begins."""
+def _header(content: bytes) -> dict[str, str]:
+    """Return what the lines above the first job say, by label."""
     header: dict[str, str] = {}
     begin = 0
     while begin < len(content):
@@ -170,47 +160,7 @@ def _header(content: bytes) -> tuple[dict[str, str], int]:
         if colon and label.strip():
             header[label.strip()] = value.strip()
         begin = end + 1
-    return header, begin
-
-
-def _lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are to hold a job, with their numbers from 1."""
-    for number, text in enumerate(content.split(b"\n"), 1):
-        if (begun := text.lstrip(b" \t\r")) and not begun.startswith(b";"):
-            yield number, text
-
-
-def _table(lines: bytes) -> NDArray[np.float64] | None:
-    """Return the numbers of all lines at once; None where one of the lines has to be looked at by itself."""
-    if lines.translate(None, _DECIMAL):
-        return None
-    from pyarrow import ArrowInvalid, csv, float64
-
-    text = _single_spaced(lines)
-    names = list(map(str, range(len(text.partition(b"\n")[0].split()))))
-    try:
-        table = csv.read_csv(
-            io.BytesIO(text),
-            csv.ReadOptions(use_threads=False, column_names=names),
-            csv.ParseOptions(delimiter=" ", quote_char=False),
-            csv.ConvertOptions(column_types=dict.fromkeys(names, float64()), include_columns=names[:COUNT]),
-        )
-    except ArrowInvalid:
-        return None
-    values = np.array([column.to_numpy() for column in table.columns])
-    # Arrow passes over empty lines, which the lines' numbers count.
-    every = len(values) == COUNT and values.shape[1] == text.count(b"\n") and np.isfinite(values).all()
-    return values if every else None
-
-
-def _single_spaced(lines: bytes) -> bytes:
-    """Return lines with one space between words, none at their begins and ends, and a last newline."""
-    spaced = b"\n" + lines.translate(bytes.maketrans(b"\t\r", b"  ")).rstrip() + b"\n"
-    text = np.frombuffer(spaced, np.uint8)
-    space = text == ord(" ")
-    again = space[1:] & (space[:-1] | (text[:-1] == ord("\n")))
-    squeezed: bytes = text[1:][~again].tobytes()
-    return squeezed.replace(b" \n", b"\n")
+    return header
 
 
 def _row(text: bytes) -> list[float] | str:

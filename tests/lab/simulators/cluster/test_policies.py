@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from tests.lab.simulators.cluster.reference import Reference
+from whesl.lab.native import event_loop
 from whesl.lab.simulators.cluster import plain_event_loop, policy_object_event_loop
 from whesl.lab.simulators.cluster.audit import audit
 from whesl.lab.simulators.cluster.simulation import simulate
@@ -18,7 +18,6 @@ from whesl.placement.policies.easy import Easy
 from whesl.placement.policies.fcfs import Fcfs
 from whesl.placement.policies.port import Decisions, View
 from whesl.placement.policies.reliable import Reliable, choose, expected_loss
-from whesl.prediction import numba_jit
 from whesl.prediction.failures import given_accuracy
 from whesl.prediction.failures.failure_history import History, merged
 from whesl.prediction.failures.port import Predictor
@@ -99,7 +98,7 @@ def test_the_same_figures_where_nothing_is_compiled(trace: tuple[Workload, int, 
     for name in ("fcfs", "easy", "conservative"):
         compiled = simulate(work, nodes, name, history=history)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(numba_jit, "COMPILES", False)
+            patch.setattr(event_loop, "library", lambda: None)
             patch.setattr(plain_event_loop, "_BLOCK", block)
             plain = simulate(work, nodes, name, history=history)
         assert rows(plain.attempts) == rows(compiled.attempts)
@@ -226,22 +225,3 @@ def test_reliable_loses_less_than_easy() -> None:
     known = simulate(work, nodes, "reliable", history=history, predictor=given_accuracy.exact(history))
     assert audit(work, nodes, known.attempts, history) == []
     assert known.measures["node_hours_lost"] < 0.2 * easy["node_hours_lost"]
-
-
-def test_logs_with_few_waiting_jobs_are_simulated_sooner_than_compiled() -> None:
-    """A log of 54,000 jobs waited 13 s for the compiler, and takes a second in plain Python.
-
-    A hundred thousand jobs of one instant wait before each other: there the compiled loop is sooner.
-    """
-    count, nodes = 50_000, 128
-    draws = np.random.default_rng(5)
-    submit, run = np.cumsum(draws.exponential(120.0, count)), draws.exponential(1200.0, count)
-    size = draws.integers(1, 16, count)  # about 60 % of the nodes are busy
-
-    def seconds(arrivals: NDArray[np.float64], policy: str) -> float:
-        work = Workload(np.arange(count), arrivals, size, run, run, np.full(count, np.inf))
-        return plain_event_loop.expected_seconds(work, nodes, policy)
-
-    assert seconds(submit, "easy") < 2
-    assert seconds(np.zeros(count), "fcfs") < 2
-    assert seconds(np.zeros(count), "easy") > 10

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whesl.lab.native.event_loop import apart
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -43,7 +45,10 @@ def audit(work: Workload, nodes: int, attempts: Attempts, history: History | Non
     """
     wrong = [*_events(work, attempts), *_sizes(work, nodes, attempts), *_jobs(work, attempts)]
     explained = np.zeros(len(attempts.job), dtype=bool)
-    for low in range(0, nodes, _BLOCK):
+    # The blocks name what is wrong, which takes seconds for the jobs of a large machine.
+    arrays = (attempts.start, attempts.end, attempts.offsets, attempts.first, attempts.length)
+    right = history is None and not wrong and apart(nodes, *arrays)
+    for low in range(0, 0 if right else nodes, _BLOCK):
         held = _held(attempts, low, min(low + _BLOCK, nodes))
         wrong += _shared(attempts, held)
         if history is not None:

@@ -1,4 +1,4 @@
-"""The compiled event loop: FCFS, EASY and conservative backfilling on nodes with identity, which may fail.
+"""The event loop of ``reliable``, compiled by numba as the predictors that it asks are.
 
 At one time first the ends of jobs, then failures and repairs, then arrivals, then one pass of the policy. A
 job whose node fails is killed; it waits again at its place by arrival, and goes on from its last own
@@ -7,46 +7,33 @@ checkpoint.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from whesl.lab.simulators.cluster import node_bit_sets
-from whesl.lab.simulators.cluster.reservation_profile import (
-    Reservations,
-    compressed,
-    place,
-    rebuilt,
-    shifted,
-    widen,
-)
 from whesl.lab.simulators.cluster.running_jobs import enter, leave, pop, push
 from whesl.lab.simulators.cluster.simulation_records import Attempts
 from whesl.lab.simulators.cluster.waiting_jobs import Waiting, add, fitting, following, none_of
-from whesl.placement.policies.conservative_backfilling import occupy
 from whesl.placement.policies.easy import reservation
 from whesl.placement.policies.reliable import expected_loss, select, worth_waiting
 from whesl.prediction.numba_jit import jit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from whesl.lab.simulators.cluster.simulation_records import Faults, Workload
     from whesl.prediction.failures.compiled_predictor import Compiled
 
 # Places in ``Machine.state``.
-ARRIVED, ACTIVE, PENDING, FIRST, WAITING, HINT, FREE, ATTEMPTS, USED, CHANGE, LO, HI = range(12)
-FCFS, EASY, CONSERVATIVE, RELIABLE = range(4)
+ARRIVED, ACTIVE, PENDING, FIRST, WAITING, FREE, ATTEMPTS, USED, CHANGE = range(9)
 
 
 class Machine(NamedTuple):
     """All that changes during a simulation.
 
     Attributes:
-        state: counts and places by the names above, shape (12,).
+        state: counts and places by the names above, shape (9,).
         left: what each job still has to run, in seconds, shape (jobs,).
         limit: its estimate of that, in seconds, shape (jobs,).
         free: the free nodes, as bits.
@@ -55,11 +42,6 @@ class Machine(NamedTuple):
         times, items: the heap of ends in seconds, and the attempts; those that were killed stay in it.
         job, start, end, killed, offsets: as in ``Attempts``, with room for more.
         first, length: likewise.
-        begin: each waiting job's reservation in seconds, shape (jobs,); empty but for conservative
-            backfilling.
-        promise: its first reservation, likewise.
-        profile_time, profile_free: the free nodes over time
-        (``whesl.placement.policies.conservative_backfilling``).
     """
 
     state: NDArray[np.int64]
@@ -79,19 +61,13 @@ class Machine(NamedTuple):
     offsets: NDArray[np.int64]
     first: NDArray[np.int32]
     length: NDArray[np.int32]
-    begin: NDArray[np.float64]
-    promise: NDArray[np.float64]
-    profile_time: NDArray[np.float64]
-    profile_free: NDArray[np.int64]
 
 
-def fresh(work: Workload, nodes: int, faults: Faults, policy: int) -> Machine:
+def fresh(work: Workload, nodes: int, faults: Faults) -> Machine:
     """Return the machine before the first event, all nodes up and free."""
     count = len(work.submit)
-    state = np.zeros(12, dtype=np.int64)
+    state = np.zeros(9, dtype=np.int64)
     state[FREE] = nodes
-    state[HI] = 1
-    reserved = count if policy == CONSERVATIVE else 0
     most = min(nodes, count)
     room = count + most + 1
     return Machine(
@@ -112,35 +88,26 @@ def fresh(work: Workload, nodes: int, faults: Faults, policy: int) -> Machine:
         np.zeros(room + 1, dtype=np.int64),
         np.empty(2 * count + nodes, dtype=np.int32),
         np.empty(2 * count + nodes, dtype=np.int32),
-        np.full(reserved, np.inf),
-        np.full(reserved, np.inf),
-        np.full(4 * reserved + 64, -np.inf),
-        np.full(4 * reserved + 64, nodes, dtype=np.int64),
     )
 
 
-def simulate(
-    work: Workload, nodes: int, faults: Faults, policy: int, compiled: Compiled
-) -> tuple[Attempts, NDArray[np.float64]]:
+def simulate(work: Workload, nodes: int, faults: Faults, compiled: Compiled) -> Attempts:
     """Run a workload to its end.
 
     Args:
         work: the jobs.
         nodes: how many the machine has.
         faults: changes of nodes.
-        policy: FCFS, EASY, CONSERVATIVE or RELIABLE.
-        compiled: what RELIABLE is told about nodes.
+        compiled: what the policy is told about nodes.
 
     Returns:
-        All attempts; and each job's first reservation in seconds (conservative backfilling only). A job that
-        never fits, because nodes stay down, has no attempt.
+        All attempts. A job that never fits, because nodes stay down, has none.
     """
-    machine = fresh(work, nodes, faults, policy)
+    machine = fresh(work, nodes, faults)
     queue = none_of(len(work.submit))
-    advance = advancing(policy)
     while not advance(work, nodes, faults, compiled, queue, machine):
         machine = with_room(machine, min(nodes, len(work.submit)), nodes)
-    return attempts(machine), machine.promise
+    return attempts(machine)
 
 
 def attempts(machine: Machine) -> Attempts:
@@ -198,255 +165,178 @@ def own(owner: NDArray[np.int64], begin: int, count: int, attempt: int) -> None:
         owner[node] = attempt
 
 
-@cache
-def advancing(policy: int) -> Callable[..., bool]:
-    """Return the loop of one policy. What only others do is no part of it, and is not compiled for it."""
-    careful = policy == RELIABLE
-    backfill = policy == EASY or careful
-    reserving = policy == CONSERVATIVE
+# Arrays are taken out of their tuples once: each time costs two atomic counts of references.
+@jit
+def advance(
+    work: Workload, nodes: int, faults: Faults, compiled: Compiled, queue: Waiting, machine: Machine
+) -> bool:
+    """Simulate until the end (True), or until there is no room for another pass (False)."""
+    submit, size, checkpoint = work.submit, work.size, work.checkpoint
+    count = len(submit)
+    fault_time, fault_node, fault_up = faults.time, faults.node, faults.up
+    changes = len(fault_time)
+    waits = queue.bits
+    (
+        state,
+        left,
+        limit,
+        free_nodes,
+        owner,
+        ends,
+        sizes,
+        listed,
+        times,
+        items,
+        jobs,
+        starts,
+        stops,
+        killed,
+        offsets,
+        firsts,
+        lengths,
+    ) = machine
+    arrived, active, pending, first, waiting = state[0], state[1], state[2], state[3], state[4]
+    free, attempts, used, change = state[5], state[6], state[7], state[8]
+    pool = np.empty(nodes, dtype=np.int64)
+    chosen = np.empty(nodes, dtype=np.int64)
+    later = np.empty(nodes, dtype=np.int64)
+    due = np.inf
+    most = min(nodes, count)
+    head = -1
+    shadow = np.inf
+    extra = 0
+    stale = True
+    done = True
+    while arrived < count or active > 0 or waiting > 0:
+        if attempts + most >= len(jobs) or used + nodes > len(firsts) or pending + most > len(times):
+            done = False
+            break
+        now = np.inf
+        if arrived < count:
+            now = submit[arrived]
+        while pending > 0 and killed[items[0]]:
+            pop(times, items, pending)
+            pending -= 1
+        if pending > 0:
+            now = min(now, times[0])
+        if change < changes:
+            now = min(now, fault_time[change])
+        if waiting > 0:
+            now = min(now, due)
+        if now == np.inf:
+            break
 
-    # Arrays are taken out of their tuples once: each time costs two atomic counts of references.
-    @jit
-    def advance(
-        work: Workload, nodes: int, faults: Faults, compiled: Compiled, queue: Waiting, machine: Machine
-    ) -> bool:
-        """Simulate until the end (True), or until there is no room for another pass (False)."""
-        submit, size, checkpoint = work.submit, work.size, work.checkpoint
-        count = len(submit)
-        fault_time, fault_node, fault_up = faults.time, faults.node, faults.up
-        changes = len(fault_time)
-        identity = changes > 0
-        waits = queue.bits
-        (
-            state,
-            left,
-            limit,
-            free_nodes,
-            owner,
-            ends,
-            sizes,
-            listed,
-            times,
-            items,
-            jobs,
-            starts,
-            stops,
-            killed,
-            offsets,
-            firsts,
-            lengths,
-            begin,
-            promise,
-            times_ahead,
-            free_ahead,
-        ) = machine
-        arrived, active, pending, first, waiting = state[0], state[1], state[2], state[3], state[4]
-        hint, free, attempts, used, change = state[5], state[6], state[7], state[8], state[9]
-        lo, hi = state[10], state[11]
-        pool = np.empty(nodes if careful else 0, dtype=np.int64)
-        chosen = np.empty(nodes if careful else 0, dtype=np.int64)
-        later = np.empty(nodes if careful else 0, dtype=np.int64)
-        of = Reservations(size, limit, begin, promise, times_ahead, free_ahead)
-        rebuild = False
-        # When nodes became free that were reserved, and how many such times; after a pause, any time.
-        risen = np.empty((16, 2))
-        ahead = widen(risen, 0, -np.inf, np.inf)
-        due = np.inf
-        if reserving:
-            job = following(waits, first, arrived)
-            while job >= 0:
-                due = min(due, begin[job])
-                job = following(waits, job + 1, arrived)
-        most = min(nodes, count)
-        head = -1
-        shadow = np.inf
-        extra = 0
-        stale = True
-        done = True
-        while arrived < count or active > 0 or waiting > 0:
-            if attempts + most >= len(jobs) or used + nodes > len(firsts) or pending + most > len(times):
-                done = False
-                break
-            now = np.inf
-            if arrived < count:
-                now = submit[arrived]
-            while pending > 0 and killed[items[0]]:
-                pop(times, items, pending)
-                pending -= 1
-            if pending > 0:
-                now = min(now, times[0])
-            if change < changes:
-                now = min(now, fault_time[change])
-            if waiting > 0:
-                now = min(now, due)
-            if now == np.inf:
-                break
-            if reserving and len(times_ahead) - hi < 2 * active + 16:
-                hi = shifted(times_ahead, free_ahead, lo, hi)
-                lo = 0
-            while reserving and lo + 1 < hi and times_ahead[lo + 1] <= now:
-                lo += 1
+        while pending > 0 and times[0] == now:
+            attempt = pop(times, items, pending)
+            pending -= 1
+            if killed[attempt]:
+                continue
+            job = jobs[attempt]
+            stops[attempt] = now
+            for run in range(offsets[attempt], offsets[attempt + 1]):
+                node_bit_sets.insert(free_nodes, firsts[run], lengths[run])
+            free += size[job]
+            leave(ends, sizes, listed, active, starts[attempt] + limit[job], attempt)
+            active -= 1
+            stale = True
 
-            while pending > 0 and times[0] == now:
-                attempt = pop(times, items, pending)
-                pending -= 1
-                if killed[attempt]:
+        while change < changes and fault_time[change] == now:
+            node = fault_node[change]
+            stale = True
+            if fault_up[change]:
+                node_bit_sets.insert(free_nodes, node, 1)
+                free += 1
+            else:
+                if free_nodes[node >> 6] & (1 << (node & 63)) == 0:
+                    attempt = owner[node]
+                    job = jobs[attempt]
+                    killed[attempt] = True
+                    stops[attempt] = now
+                    for run in range(offsets[attempt], offsets[attempt + 1]):
+                        node_bit_sets.insert(free_nodes, firsts[run], lengths[run])
+                    free += size[job]
+                    leave(ends, sizes, listed, active, starts[attempt] + limit[job], attempt)
+                    active -= 1
+                    kept = saved(now - starts[attempt], checkpoint[job])
+                    left[job] -= kept
+                    limit[job] -= kept
+                    add(queue, job, size[job], limit[job])
+                    waiting += 1
+                    first = min(first, job)
+                free_nodes[node >> 6] &= ~(1 << (node & 63))
+                free -= 1
+            change += 1
+
+        fresh = arrived
+        while arrived < count and submit[arrived] == now:
+            add(queue, arrived, size[arrived], limit[arrived])
+            waiting += 1
+            arrived += 1
+
+        if now >= due:
+            stale = True
+        if stale:
+            due = np.inf
+
+        # While nothing was released the head's reservation holds, and of those behind it none can start.
+        at = fresh
+        if stale or head < 0:
+            head = -1
+            at = first
+        while free > 0:
+            if head < 0:
+                job = following(waits, at, arrived)
+                if job < 0:
+                    first = arrived
+                    break
+                first = job
+                if size[job] > free:
+                    head = job
+                    stale = False
+                    shadow, extra = reservation(ends, sizes, active, free, size[job])
+                    at = job + 1
                     continue
-                job = jobs[attempt]
-                stops[attempt] = now
-                for run in range(offsets[attempt], offsets[attempt + 1]):
-                    node_bit_sets.insert(free_nodes, firsts[run], lengths[run])
-                hint = min(hint, firsts[offsets[attempt]] >> 6)
-                free += size[job]
-                latest = starts[attempt] + limit[job]
-                if backfill or reserving:
-                    leave(ends, sizes, listed, active, latest, attempt)
-                if reserving and latest > now:
-                    hi = occupy(times_ahead, free_ahead, lo, hi, now, latest, -size[job])
-                    ahead = widen(risen, ahead, now, latest)
-                active -= 1
-                stale = True
-
-            while change < changes and fault_time[change] == now:
-                node = fault_node[change]
-                stale = True
-                rebuild = True
-                if fault_up[change]:
-                    node_bit_sets.insert(free_nodes, node, 1)
-                    hint = min(hint, node >> 6)
-                    free += 1
-                else:
-                    if free_nodes[node >> 6] & (1 << (node & 63)) == 0:
-                        attempt = owner[node]
-                        job = jobs[attempt]
-                        killed[attempt] = True
-                        stops[attempt] = now
-                        for run in range(offsets[attempt], offsets[attempt + 1]):
-                            node_bit_sets.insert(free_nodes, firsts[run], lengths[run])
-                        hint = min(hint, firsts[offsets[attempt]] >> 6)
-                        free += size[job]
-                        if backfill or reserving:
-                            leave(ends, sizes, listed, active, starts[attempt] + limit[job], attempt)
-                        active -= 1
-                        kept = saved(now - starts[attempt], checkpoint[job])
-                        left[job] -= kept
-                        limit[job] -= kept
-                        add(queue, job, size[job], limit[job])
-                        waiting += 1
-                        first = min(first, job)
-                    free_nodes[node >> 6] &= ~(1 << (node & 63))
-                    free -= 1
-                change += 1
-
-            fresh = arrived
-            while arrived < count and submit[arrived] == now:
-                add(queue, arrived, size[arrived], limit[arrived])
-                waiting += 1
-                arrived += 1
-
-            if reserving:
-                if len(times_ahead) - hi < 2 * (arrived - fresh) + 16:
-                    hi = shifted(times_ahead, free_ahead, lo, hi)
-                    lo = 0
-                if rebuild:
-                    lo = 0
-                    hi = rebuilt(times_ahead, free_ahead, ends, sizes, active, free, now)
-                    hi = place(waits, 0, arrived, of, lo, hi, now)
-                    rebuild = False
-                    ahead = 0
-                else:
-                    if stale and ahead > 0:
-                        hi, ahead = compressed(waits, first, fresh, of, lo, hi, now, risen, ahead)
-                    hi = place(waits, fresh, arrived, of, lo, hi, now)
-                stale = False
-                due = np.inf
-                job = following(waits, first, arrived)
-                first = job if job >= 0 else arrived
-
-            if careful and now >= due:
-                stale = True
-            if careful and stale:
-                due = np.inf
-
-            # While nothing was released the head's reservation holds, and of those behind it none can start.
-            at = fresh
-            if stale or reserving or head < 0:
-                head = -1
-                at = first
-            while free > 0 or reserving:
-                if reserving:
-                    job = following(waits, at, arrived)
-                    while job >= 0 and begin[job] > now:
-                        due = min(due, begin[job])
-                        job = following(waits, job + 1, arrived)
-                    if job < 0:
-                        break
-                elif head < 0:
-                    job = following(waits, at, arrived)
-                    if job < 0:
-                        first = arrived
-                        break
-                    first = job
-                    if size[job] > free:
+            else:
+                job = fitting(queue, at, arrived, size, limit, now, free, shadow, extra)
+                if job < 0:
+                    break
+            at = job + 1
+            count_free = node_bit_sets.members(free_nodes, pool)
+            chance = select(compiled, pool, count_free, size[job], now, limit[job], now, chosen)
+            loss = expected_loss(chance, size[job], limit[job], checkpoint[job])
+            if loss > 0 and active > 0 and now < ends[0] <= submit[job] + limit[job]:
+                for run in range(offsets[listed[0]], offsets[listed[0] + 1]):
+                    for node in range(firsts[run], firsts[run] + lengths[run]):
+                        pool[count_free] = node
+                        count_free += 1
+                pool[:count_free].sort()
+                chance = select(compiled, pool, count_free, size[job], ends[0], limit[job], now, later)
+                other = expected_loss(chance, size[job], limit[job], checkpoint[job])
+                if worth_waiting(loss, other, ends[0] - now, size[job]):
+                    due = min(due, ends[0])
+                    stale = True
+                    if head < 0:
                         head = job
-                        stale = False
-                        if backfill:
-                            shadow, extra = reservation(ends, sizes, active, free, size[job])
-                        at = job + 1
-                        continue
-                else:
-                    if not backfill:
-                        break
-                    job = fitting(queue, at, arrived, size, limit, now, free, shadow, extra)
-                    if job < 0:
-                        break
-                at = job + 1
-                if careful:
-                    count_free = node_bit_sets.members(free_nodes, pool)
-                    chance = select(compiled, pool, count_free, size[job], now, limit[job], now, chosen)
-                    loss = expected_loss(chance, size[job], limit[job], checkpoint[job])
-                    if loss > 0 and active > 0 and now < ends[0] <= submit[job] + limit[job]:
-                        for run in range(offsets[listed[0]], offsets[listed[0] + 1]):
-                            for node in range(firsts[run], firsts[run] + lengths[run]):
-                                pool[count_free] = node
-                                count_free += 1
-                        pool[:count_free].sort()
-                        chance = select(
-                            compiled, pool, count_free, size[job], ends[0], limit[job], now, later
-                        )
-                        other = expected_loss(chance, size[job], limit[job], checkpoint[job])
-                        if worth_waiting(loss, other, ends[0] - now, size[job]):
-                            due = min(due, ends[0])
-                            stale = True
-                            if head < 0:
-                                head = job
-                                shadow, extra = ends[0], count_free - size[job]
-                            continue
-                if head >= 0 and now + limit[job] > shadow:
-                    extra -= size[job]
-                waits[job >> 6] &= ~(1 << (job & 63))
-                waiting -= 1
-                need = size[job]
-                jobs[attempts] = job
-                starts[attempts] = now
-                if careful:
-                    used = node_bit_sets.pick(free_nodes, chosen, need, firsts, lengths, used)
-                else:
-                    used, hint = node_bit_sets.take(free_nodes, hint, need, firsts, lengths, used)
-                if identity:
-                    for run in range(offsets[attempts], used):
-                        own(owner, firsts[run], lengths[run], attempts)
-                push(times, items, pending, now + left[job], attempts)
-                pending += 1
-                if backfill or reserving:
-                    enter(ends, sizes, listed, active, now + limit[job], need, attempts)
-                active += 1
-                free -= need
-                attempts += 1
-                offsets[attempts] = used
-        state[0], state[1], state[2], state[3], state[4] = arrived, active, pending, first, waiting
-        state[5], state[6], state[7], state[8], state[9] = hint, free, attempts, used, change
-        state[10], state[11] = lo, hi
-        return done
-
-    return advance
+                        shadow, extra = ends[0], count_free - size[job]
+                    continue
+            if head >= 0 and now + limit[job] > shadow:
+                extra -= size[job]
+            waits[job >> 6] &= ~(1 << (job & 63))
+            waiting -= 1
+            need = size[job]
+            jobs[attempts] = job
+            starts[attempts] = now
+            used = node_bit_sets.pick(free_nodes, chosen, need, firsts, lengths, used)
+            if changes > 0:
+                for run in range(offsets[attempts], used):
+                    own(owner, firsts[run], lengths[run], attempts)
+            push(times, items, pending, now + left[job], attempts)
+            pending += 1
+            enter(ends, sizes, listed, active, now + limit[job], need, attempts)
+            active += 1
+            free -= need
+            attempts += 1
+            offsets[attempts] = used
+    state[0], state[1], state[2], state[3], state[4] = arrived, active, pending, first, waiting
+    state[5], state[6], state[7], state[8] = free, attempts, used, change
+    return done

@@ -53,52 +53,6 @@ def insert(words: NDArray[np.int64], begin: int, count: int) -> None:
 
 
 @jit
-def take(
-    words: NDArray[np.int64],
-    hint: int,
-    count: int,
-    begins: NDArray[np.int32],
-    counts: NDArray[np.int32],
-    at: int,
-) -> tuple[int, int]:
-    """Remove the lowest ``count`` numbers and write them down as runs of consecutive ones.
-
-    Args:
-        words: a set of at least ``count`` numbers.
-        hint: a place of a word before which all are empty.
-        count: how many.
-        begins: where each run's first number is written, from ``at`` on.
-        counts: where each run's length is written.
-        at: the first place for a run.
-
-    Returns:
-        The place behind the last run, and the hint for next time.
-    """
-    last = -1
-    place = hint
-    while count > 0:
-        word = words[place]
-        while word != 0 and count > 0:
-            low = lowest(word)
-            rest = ~(word >> low)
-            length = min(lowest(rest) if rest != 0 else 64, 64 - low, count)
-            word &= ~ones(low, length)
-            begin = (place << 6) + low
-            if begin == last:
-                counts[at - 1] += length
-            else:
-                begins[at] = begin
-                counts[at] = length
-                at += 1
-            last = begin + length
-            count -= length
-        words[place] = word
-        if count > 0:
-            place += 1
-    return at, place
-
-
-@jit
 def members(words: NDArray[np.int64], into: NDArray[np.int64]) -> int:
     """Write down the numbers of a set, ascending, and return how many there are."""
     count = 0
@@ -120,7 +74,19 @@ def pick(
     counts: NDArray[np.int32],
     at: int,
 ) -> int:
-    """Remove given numbers, ascending, and write them down as ``take`` does; return the place behind."""
+    """Remove given numbers and write them down as runs of consecutive ones.
+
+    Args:
+        words: a set that holds them.
+        numbers: these, ascending.
+        count: how many of them count.
+        begins: where each run's first number is written, from ``at`` on.
+        counts: where each run's length is written.
+        at: the first place for a run.
+
+    Returns:
+        The place behind the last run.
+    """
     last = -1
     for index in range(count):
         number = numbers[index]

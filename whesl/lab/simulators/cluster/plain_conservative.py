@@ -1,8 +1,6 @@
-"""Conservative backfilling in plain Python: the compiled loop's attempts and first reservations.
+"""Conservative backfilling in plain Python, where there is no C compiler.
 
-For logs that are simulated sooner than the loop is compiled, and where nothing can be compiled. The rules are
-those of ``whesl.lab.simulators.cluster.compiled_event_loop`` and
-``whesl.lab.simulators.cluster.reservation_profile``.
+The rules, attempts and first reservations are those of ``whesl/lab/native/event_loop.c``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""FCFS and EASY in plain Python: the compiled loop's attempts, sooner than that is compiled.
+"""FCFS and EASY in plain Python, where there is no C compiler.
 
-The rules are those of ``whesl.lab.simulators.cluster.compiled_event_loop``. Numbers are Python's own, and a
+The rules and attempts are those of ``whesl/lab/native/event_loop.c``. Numbers are Python's own, and a
 set of nodes is one integer with a bit for each: the loop reads and writes single numbers, for which arrays
 are slow.
 """
@@ -21,36 +21,7 @@ if TYPE_CHECKING:
     from whesl.lab.simulators.cluster.simulation_records import Workload
     from whesl.prediction.failures.failure_history import History
 
-POLICIES = ("fcfs", "easy")
 _BLOCK = 128  # jobs
-# Seconds of processor for a job, and for each that waits beside it: on logs of up to 202,871 jobs, and on
-# 5,000 to 40,000 jobs of one instant.
-_JOB, _LOOK = 13e-6, 1e-8
-# For each two jobs that wait at the same time, where each has a reservation: on logs of up to 20,000 jobs.
-_PAIR = 4e-7
-
-
-def expected_seconds(work: Workload, nodes: int, policy: str) -> float:
-    """Return about how many seconds of processor a simulation takes.
-
-    EASY searches the waiting jobs when nodes become free, and conservative backfilling at the reservations
-    of all others for each: as many wait as if the machine's nodes did the work divisibly, in the order of
-    arrival.
-
-    Args:
-        work: the jobs.
-        nodes: how many the machine has.
-        policy: one of ``POLICIES``, or ``conservative``.
-    """
-    if policy == "fcfs":
-        return len(work.job) * _JOB
-    asked = work.size * work.run
-    ahead = np.cumsum(asked) - nodes * work.submit  # node-seconds asked for, less those that went by
-    behind = ahead - np.minimum.accumulate(ahead - asked)
-    waiting = float(behind.mean() / max(asked.mean(), 1e-9)) if len(asked) else 0.0
-    if policy == "conservative":
-        return len(asked) * (_JOB + _PAIR * waiting * waiting)
-    return len(asked) * (_JOB + _LOOK * waiting)
 
 
 def simulate(work: Workload, nodes: int, policy: str, *, history: History | None = None) -> Attempts:
@@ -59,7 +30,7 @@ def simulate(work: Workload, nodes: int, policy: str, *, history: History | None
     Args:
         work: the jobs.
         nodes: how many the machine has.
-        policy: one of ``POLICIES``.
+        policy: ``fcfs`` or ``easy``.
         history: failures of its nodes, in the time of the workload; None for none.
     """
     faults = simulation_records.faults(history, nodes)

@@ -6,18 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whesl.lab.simulators.cluster import (
-    compiled_event_loop,
-    measures,
-    plain_conservative,
-    plain_event_loop,
-    policy_object_event_loop,
-    simulation_records,
-)
+from whesl.lab.native import event_loop
+from whesl.lab.simulators.cluster import measures, plain_conservative, plain_event_loop, simulation_records
+from whesl.lab.simulators.cluster.simulation_records import Attempts
 from whesl.model.errors import UsageError
-from whesl.placement.policies.reliable import Reliable
-from whesl.prediction import numba_jit
-from whesl.prediction.failures.compiled_predictor import blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,16 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from whesl.lab.simulators.cluster.measures import Outcome
-    from whesl.lab.simulators.cluster.simulation_records import Attempts, Workload
+    from whesl.lab.simulators.cluster.simulation_records import Workload
     from whesl.prediction.failures.failure_history import History
     from whesl.prediction.failures.port import Predictor
 
-POLICIES = {
-    "fcfs": compiled_event_loop.FCFS,
-    "easy": compiled_event_loop.EASY,
-    "conservative": compiled_event_loop.CONSERVATIVE,
-    "reliable": compiled_event_loop.RELIABLE,
-}
+POLICIES = (*event_loop.POLICIES, "reliable")
 
 
 class Simulation(NamedTuple):
@@ -97,19 +84,27 @@ def simulate(
             f"the predictor {predictor.name} knows {len(predictor.compiled().event_offsets) - 1} nodes, and "
             f"the machine has {nodes}"
         )
-    arrays = predictor.compiled() if predictor is not None and policy == "reliable" else blank(nodes)
-    if numba_jit.COMPILES:
-        attempts, promised = compiled_event_loop.simulate(work, nodes, faults, POLICIES[policy], arrays)
-    elif policy in plain_event_loop.POLICIES:
-        attempts, promised = plain_event_loop.simulate(work, nodes, policy, history=history), np.empty(0)
+    if predictor is not None and policy == "reliable":
+        attempts, promised = _reliable(work, nodes, history, predictor), np.empty(0)
+    elif (found := event_loop.simulate(policy, nodes, work[1:], faults)) is not None:
+        attempts, promised = Attempts(*found[0]), found[1]
     elif policy == "conservative":
         attempts, promised = plain_conservative.simulate(work, nodes, history=history)
     else:
-        attempts = policy_object_event_loop.simulate(
-            work, nodes, Reliable(), history=history, predictor=predictor
-        )
-        promised = np.empty(0)
+        attempts, promised = plain_event_loop.simulate(work, nodes, policy, history=history), np.empty(0)
     result = measures.outcome(work, attempts)
     return Simulation(
         policy, nodes, work, attempts, result, measures.measures(work, attempts, result, nodes), promised
     )
+
+
+def _reliable(work: Workload, nodes: int, history: History | None, predictor: Predictor) -> Attempts:
+    # These load numba, which takes longer than most simulations of the other policies.
+    from whesl.lab.simulators.cluster import compiled_event_loop, policy_object_event_loop
+    from whesl.placement.policies.reliable import Reliable
+    from whesl.prediction import numba_jit
+
+    if numba_jit.COMPILES:
+        faults = simulation_records.faults(history, nodes)
+        return compiled_event_loop.simulate(work, nodes, faults, predictor.compiled())
+    return policy_object_event_loop.simulate(work, nodes, Reliable(), history=history, predictor=predictor)

@@ -1,0 +1,105 @@
+"""FCFS, EASY and conservative backfilling in C (``event_loop.c``), from arrays to arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whesl.lab.native.library import library, pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+POLICIES = ("fcfs", "easy", "conservative")  # in the order of their numbers in C
+
+
+class _Runs(ctypes.Structure):
+    _fields_ = (
+        ("count", ctypes.c_int64),
+        ("room", ctypes.c_int64),
+        ("first", ctypes.POINTER(ctypes.c_int32)),
+        ("length", ctypes.POINTER(ctypes.c_int32)),
+    )
+
+
+def simulate(
+    policy: str,
+    nodes: int,
+    jobs: Sequence[NDArray[Any]],
+    faults: Sequence[NDArray[Any]],
+) -> tuple[list[NDArray[Any]], NDArray[np.float64]] | None:
+    """Simulate jobs to the end; None where nothing can be compiled.
+
+    Args:
+        policy: one of ``POLICIES``.
+        nodes: how many the machine has.
+        jobs: submissions in seconds, ascending; sizes in nodes, no more than there are; run times, estimates
+            and intervals between checkpoints in seconds; each of shape (jobs,).
+        faults: times in seconds, ascending; nodes; whether they come back; each of shape (changes,).
+
+    Returns:
+        All attempts, as the fields of ``whesl.lab.simulators.cluster.simulation_records.Attempts``, and each
+        job's first reservation in seconds (empty but for conservative backfilling).
+
+    Raises:
+        MemoryError: there is too little.
+    """
+    found = library()
+    if found is None:
+        return None
+    given = zip(jobs, (np.float64, np.int64, np.float64, np.float64, np.float64), strict=True)
+    submit, size, left, limit, checkpoint = (np.array(values, kind) for values, kind in given)
+    time, node, up = (
+        np.ascontiguousarray(values, kind)
+        for values, kind in zip(faults, (np.float64, np.int64, np.uint8), strict=True)
+    )
+    count, changes = len(submit), len(time)
+    room = count + changes + 1
+    promise = np.empty(count if policy == "conservative" else 0)
+    job, offsets = np.empty(room, np.int64), np.empty(room + 1, np.int64)
+    start, end, killed = np.empty(room), np.empty(room), np.empty(room, np.bool_)
+    runs = _Runs()
+    call = found.simulate
+    call.restype = ctypes.c_int64
+    attempts = call(
+        POLICIES.index(policy),
+        ctypes.c_int64(nodes),
+        ctypes.c_int64(count),
+        *map(pointer, (submit, size, left, limit, checkpoint, promise)),
+        ctypes.c_int64(changes),
+        *map(pointer, (time, node, up, job, start, end, killed, offsets)),
+        ctypes.byref(runs),
+    )
+    # NumPy makes no array of a null pointer, which stands for no run at all.
+    first, length = (
+        np.ctypeslib.as_array(values, (runs.count,)).copy() if runs.count else np.empty(0, np.int32)
+        for values in (runs.first, runs.length)
+    )
+    found.forget(ctypes.byref(runs))
+    if attempts < 0:
+        raise MemoryError(f"no memory for {count} jobs on {nodes} nodes")
+    each = [values[:attempts] for values in (job, start, end, killed)]
+    return [*each, offsets[: attempts + 1], first, length], promise
+
+
+def apart(
+    nodes: int,
+    start: NDArray[np.float64],
+    end: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    first: NDArray[np.int32],
+    length: NDArray[np.int32],
+) -> bool:
+    """Return whether it is certain that no node holds two attempts at a time.
+
+    Args:
+        nodes: how many the machine has; runs are on these alone.
+        start, end, offsets, first, length: of attempts in order of start, as ``simulate`` returns them.
+    """
+    found = library()
+    arrays: tuple[NDArray[Any], ...] = (start, end, offsets, first, length, np.full(nodes, -np.inf))
+    return found is not None and bool(found.apart(ctypes.c_int64(len(start)), *map(pointer, arrays)))

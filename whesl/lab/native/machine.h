@@ -1,0 +1,180 @@
+/* A machine: the nodes that are free, the attempts that run on others, and the jobs that wait. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int64_t whole;
+enum { FCFS, EASY, CONSERVATIVE };
+enum { SPANS = 16 };
+
+/* Runs of consecutive nodes: the first node of each, and how many there are. */
+typedef struct {
+    whole count, room;
+    int32_t *first, *length;
+} Runs;
+
+/* Least number of nodes and least estimate of the jobs that wait in a block; too low at worst. */
+typedef struct {
+    whole size;
+    double limit;
+} Bound;
+
+typedef struct {
+    double begin, end;
+} Span;
+
+/* Arrays of jobs: submit, size, left, limit, checkpoint, promise, begin. Arrays of attempts, in order of start: job,
+ * start, end, killed, offsets into the runs. All times are in seconds. */
+typedef struct {
+    int policy, full, stale, anew;
+    whole nodes, count, arrived, waiting, attempts, active, pending, free, hint, first;
+    const double *submit, *checkpoint;
+    const whole *size;
+    double *left, *limit, *promise, *begin;
+    whole *job, *offsets;
+    double *start, *end;
+    uint8_t *killed;
+    Runs *runs;
+    uint64_t *free_nodes, *waits; /* sets of nodes and of jobs, with a bit for each */
+    Bound *words, *groups;        /* of 64 jobs, and of 64 words */
+    whole *owner;                 /* the last attempt on each node; NULL where no node fails */
+    double *latest;               /* running attempts by the latest time at which they end */
+    whole *sizes, *listed;
+    double *heap; /* the times at which attempts end, and the attempts; those that were killed stay in it */
+    whole *items;
+    whole head, extra; /* the waiting job that does not fit, and the nodes that it leaves over */
+    double shadow;     /* when it starts at the latest */
+    whole lo, hi, parts; /* the free nodes over time: parts from lo to hi - 1, the last one for ever */
+    double *times;
+    whole *frees;
+    Span risen[SPANS]; /* when reserved nodes became free since the last pass */
+    whole spans;
+    double due; /* the next reservation */
+} Machine;
+
+static uint64_t ones(whole begin, whole count) {
+    return count >= 64 ? ~0ULL : ((1ULL << count) - 1) << begin;
+}
+
+static void set_free(Machine *m, whole begin, whole count) {
+    if (begin >> 6 < m->hint)
+        m->hint = begin >> 6;
+    m->free += count;
+    while (count > 0) {
+        whole low = begin & 63, many = count < 64 - low ? count : 64 - low;
+        m->free_nodes[begin >> 6] |= ones(low, many);
+        begin += many;
+        count -= many;
+    }
+}
+
+/* Add a run of nodes to the last attempt; one that follows on the last run makes that longer. */
+static void add_run(Machine *m, whole begin, whole count) {
+    Runs *runs = m->runs;
+    whole last = runs->count - 1;
+    if (last >= m->offsets[m->attempts] && runs->first[last] + runs->length[last] == begin) {
+        runs->length[last] += (int32_t)count;
+        return;
+    }
+    if (runs->count == runs->room) {
+        whole room = 2 * runs->room + 1024;
+        int32_t *first = realloc(runs->first, (size_t)room * sizeof *first);
+        if (first)
+            runs->first = first;
+        int32_t *length = realloc(runs->length, (size_t)room * sizeof *length);
+        if (length)
+            runs->length = length;
+        if (!first || !length) {
+            m->full = 1;
+            return;
+        }
+        runs->room = room;
+    }
+    runs->first[runs->count] = (int32_t)begin;
+    runs->length[runs->count++] = (int32_t)count;
+}
+
+/* Give the lowest free nodes to the last attempt. */
+static void take(Machine *m, whole count) {
+    whole place = m->hint;
+    m->free -= count;
+    for (;;) {
+        uint64_t word = m->free_nodes[place];
+        while (word && count > 0) {
+            whole low = __builtin_ctzll(word);
+            uint64_t rest = ~(word >> low);
+            whole length = rest ? __builtin_ctzll(rest) : 64;
+            if (length > 64 - low)
+                length = 64 - low;
+            if (length > count)
+                length = count;
+            word &= ~ones(low, length);
+            add_run(m, (place << 6) + low, length);
+            count -= length;
+        }
+        m->free_nodes[place] = word;
+        if (!count)
+            break;
+        place++;
+    }
+    m->hint = place;
+}
+
+/* The running attempts: a heap by the times at which they end, and a list by the latest ones. */
+
+static void push(Machine *m, double time, whole item) {
+    whole at = m->pending++;
+    while (at > 0 && m->heap[(at - 1) >> 1] > time) {
+        m->heap[at] = m->heap[(at - 1) >> 1];
+        m->items[at] = m->items[(at - 1) >> 1];
+        at = (at - 1) >> 1;
+    }
+    m->heap[at] = time;
+    m->items[at] = item;
+}
+
+static whole pop(Machine *m) {
+    whole first = m->items[0], at = 0, count = --m->pending;
+    double time = m->heap[count];
+    for (whole child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && m->heap[child + 1] < m->heap[child])
+            child++;
+        if (m->heap[child] >= time)
+            break;
+        m->heap[at] = m->heap[child];
+        m->items[at] = m->items[child];
+    }
+    m->heap[at] = time;
+    m->items[at] = m->items[count];
+    return first;
+}
+
+static void enter(Machine *m, double end, whole size, whole item) {
+    whole at = m->active++;
+    for (; at > 0 && m->latest[at - 1] > end; at--) {
+        m->latest[at] = m->latest[at - 1];
+        m->sizes[at] = m->sizes[at - 1];
+        m->listed[at] = m->listed[at - 1];
+    }
+    m->latest[at] = end;
+    m->sizes[at] = size;
+    m->listed[at] = item;
+}
+
+static void leave(Machine *m, double end, whole item) {
+    whole at = 0, behind = m->active--;
+    while (at < behind) {
+        whole middle = (at + behind) >> 1;
+        if (m->latest[middle] < end)
+            at = middle + 1;
+        else
+            behind = middle;
+    }
+    while (m->listed[at] != item)
+        at++;
+    size_t after = (size_t)(m->active - at);
+    memmove(m->latest + at, m->latest + at + 1, after * sizeof *m->latest);
+    memmove(m->sizes + at, m->sizes + at + 1, after * sizeof *m->sizes);
+    memmove(m->listed + at, m->listed + at + 1, after * sizeof *m->listed);
+}

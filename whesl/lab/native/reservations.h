@@ -1,0 +1,175 @@
+/* The free nodes over time, in which each waiting job has a reservation. */
+
+/* Make room for two more parts, the old ones from the first place on. */
+static void make_room(Machine *m) {
+    if (m->hi + 2 <= m->parts)
+        return;
+    whole kept = m->hi - m->lo;
+    memmove(m->times, m->times + m->lo, (size_t)kept * sizeof *m->times);
+    memmove(m->frees, m->frees + m->lo, (size_t)kept * sizeof *m->frees);
+    m->lo = 0;
+    m->hi = kept;
+    if (2 * kept + 2 <= m->parts)
+        return;
+    whole parts = 2 * m->parts + 64;
+    double *times = realloc(m->times, (size_t)parts * sizeof *times);
+    if (times)
+        m->times = times;
+    whole *frees = realloc(m->frees, (size_t)parts * sizeof *frees);
+    if (frees)
+        m->frees = frees;
+    if (times && frees)
+        m->parts = parts;
+    else
+        m->full = 1;
+}
+
+/* Return the last part that begins no later than `time`. */
+static whole locate(const Machine *m, double time) {
+    whole lo = m->lo, hi = m->hi;
+    while (hi - lo > 1) {
+        whole middle = (lo + hi) >> 1;
+        if (m->times[middle] <= time)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return lo;
+}
+
+/* Move the parts from `at` on by one place, up or down. */
+static void shift(Machine *m, whole at, int by) {
+    size_t count = (size_t)(m->hi - at);
+    memmove(m->times + at + by, m->times + at, count * sizeof *m->times);
+    memmove(m->frees + at + by, m->frees + at, count * sizeof *m->frees);
+    m->hi += by;
+}
+
+/* Return the part that begins at `time`, which is made where there is none. */
+static whole cut(Machine *m, double time) {
+    whole at = locate(m, time);
+    if (m->times[at] == time)
+        return at;
+    shift(m, at + 1, 1);
+    m->times[at + 1] = time;
+    m->frees[at + 1] = m->frees[at];
+    return at + 1;
+}
+
+/* Take `size` nodes from `begin` to `end`, or give them back where it is negative. */
+static void occupy(Machine *m, double begin, double end, whole size) {
+    make_room(m);
+    if (m->full)
+        return;
+    whole first = cut(m, begin), last = end < INFINITY ? cut(m, end) : m->hi;
+    for (whole at = first; at < last; at++)
+        m->frees[at] -= size;
+    if (last < m->hi && m->frees[last] == m->frees[last - 1])
+        shift(m, last + 1, -1);
+    if (first > m->lo && m->frees[first] == m->frees[first - 1])
+        shift(m, first + 1, -1);
+}
+
+/* Return the earliest start of a job, looked for up to `until`; `before` where there is none before that. */
+static double earliest(const Machine *m, double now, whole size, double duration, double before, double until) {
+    double start = now;
+    int fits = 0;
+    for (whole at = m->lo; at < m->hi && m->times[at] < before; at++) {
+        if (m->frees[at] < size) {
+            fits = 0;
+            continue;
+        }
+        if (!fits) {
+            if (m->times[at] >= until)
+                break;
+            fits = 1;
+            start = m->times[at] > now ? m->times[at] : now;
+        }
+        if (at + 1 < m->hi && m->times[at + 1] >= start + duration)
+            return start;
+    }
+    return fits ? start : before;
+}
+
+/* Note when nodes became free; where there is no place left, the last span becomes wide enough for both. */
+static void rise(Machine *m, double begin, double end) {
+    if (m->spans == SPANS) {
+        Span *last = m->risen + --m->spans;
+        begin = begin < last->begin ? begin : last->begin;
+        end = end > last->end ? end : last->end;
+    }
+    m->risen[m->spans++] = (Span){begin, end};
+}
+
+/* Raise `most` to the nodes free at any time in the spans from `since` on, and `last` to the last one's end. */
+static void look(const Machine *m, whole since, whole *most, double *last) {
+    for (; since < m->spans; since++) {
+        Span span = m->risen[since];
+        if (span.end > *last)
+            *last = span.end;
+        for (whole at = locate(m, span.begin); at < m->hi && m->times[at] < span.end; at++)
+            if (m->frees[at] > *most)
+                *most = m->frees[at];
+    }
+}
+
+/* Move the reservations of jobs before `behind`, in the queue's order, to their earliest times.
+ *
+ * A job can move only if it fits at some time at which nodes became free, and starts before the last of these: since
+ * the previous call, or in it by the move of a job behind it. */
+static void compress(Machine *m, whole behind, double now) {
+    whole known = m->spans, most = 0;
+    double last = -INFINITY;
+    look(m, 0, &most, &last);
+    for (whole job = next_waiting(m, m->first); job >= 0 && job < behind; job = next_waiting(m, job + 1)) {
+        double old = m->begin[job], limit = m->limit[job];
+        whole size = m->size[job];
+        if (old <= now || size > most)
+            continue;
+        double new = earliest(m, now, size, limit, old, last);
+        if (new >= old)
+            continue;
+        if (old < INFINITY)
+            occupy(m, old, old + limit, -size);
+        occupy(m, new, new + limit, size);
+        m->begin[job] = new;
+        if (m->spans == SPANS && known > SPANS - 1)
+            known = SPANS - 1;
+        rise(m, old, old + limit);
+        look(m, m->spans - 1, &most, &last);
+    }
+    m->spans -= known;
+    memmove(m->risen, m->risen + known, (size_t)m->spans * sizeof *m->risen);
+}
+
+/* Make the profile of the running jobs alone. */
+static void rebuild(Machine *m, double now) {
+    m->lo = 0;
+    m->hi = 1;
+    m->times[0] = now;
+    m->frees[0] = m->free;
+    for (whole at = 0; at < m->active; at++) {
+        if (m->times[m->hi - 1] != m->latest[at]) {
+            make_room(m);
+            if (m->full)
+                return;
+            m->times[m->hi] = m->latest[at];
+            m->frees[m->hi] = m->frees[m->hi - 1];
+            m->hi++;
+        }
+        m->frees[m->hi - 1] += m->sizes[at];
+    }
+    m->spans = 0;
+}
+
+/* Give each waiting job from `job` on its first reservation. */
+static void place(Machine *m, whole job, double now) {
+    for (job = next_waiting(m, job); job >= 0; job = next_waiting(m, job + 1)) {
+        double begin = earliest(m, now, m->size[job], m->limit[job], INFINITY, INFINITY);
+        m->begin[job] = begin;
+        if (m->promise[job] == INFINITY)
+            m->promise[job] = begin;
+        if (begin < INFINITY)
+            occupy(m, begin, begin + m->limit[job], m->size[job]);
+    }
+}
