@@ -177,7 +177,7 @@ class Parts:
             for name in ("compiled", "from the cache"):
                 printed = subprocess.run(
                     [sys.executable, "-c", code],
-                    env={**os.environ, "NUMBA_CACHE_DIR": str(place)},
+                    env={**os.environ, "XDG_CACHE_HOME": str(place)},
                     capture_output=True,
                     text=True,
                     check=True,
