@@ -1,4 +1,4 @@
-"""The table of arguments and the recovery that reads them: what the check lets through can be done."""
+"""Arguments as they are described and as the recovery reads them: what the check lets through can be done."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from whesl.language.compiler.operation_signatures import ARGUMENTS, Argument, ArgumentType, arguments_of
+from whesl.language.compiler.operation_signatures import OPERATIONS, Argument, ArgumentType, arguments_of
 from whesl.language.signals import signal_number
 from whesl.language.spec import Operation, ResourceKind
 from whesl.runtime.operations.step_arguments import checked, of_attempt, split_command
@@ -30,7 +30,7 @@ def values(argument: Argument) -> list[Any]:
     return accepted[argument.type]
 
 
-@pytest.mark.parametrize(("resource", "operation"), ARGUMENTS)
+@pytest.mark.parametrize(("resource", "operation"), OPERATIONS)
 def test_the_recovery_takes_what_the_check_accepts(resource: ResourceKind, operation: Operation) -> None:
     table = arguments_of(resource, operation)
     needed = {argument.name: values(argument)[0] for argument in table if argument.required}

@@ -13,7 +13,7 @@ import pytest
 from tests.language.corpus import EXAMPLES, HEADER, ROOT
 from whesl import language
 from whesl.language.compiler.grammar import LITERALS
-from whesl.language.compiler.operation_signatures import ARGUMENTS, BUILT_IN_PLACEHOLDERS, COMMON
+from whesl.language.compiler.operation_signatures import BUILT_IN_PLACEHOLDERS, OPERATIONS, arguments_of
 from whesl.language.diagnostics import CODES
 from whesl.language.spec import Entity, Level, Operation, ResourceKind, operations_of
 
@@ -55,10 +55,10 @@ def test_every_keyword_is_in_an_example() -> None:
 
 def test_every_argument_is_explained() -> None:
     table = REFERENCE[REFERENCE.index("### Operations and their arguments") :]
-    assert ARGUMENTS.keys() == {(r, o) for r in ResourceKind for o in operations_of(r)}
-    for (resource, operation), arguments in ARGUMENTS.items():
+    assert OPERATIONS.keys() == {(r, o) for r in ResourceKind for o in operations_of(r)}
+    for resource, operation in OPERATIONS:
         assert f"`{resource}.{operation}`" in table
-        for argument in (*arguments, *COMMON):
+        for argument in arguments_of(resource, operation):
             assert f"`{argument.name}`" in table
             assert f'"{argument.name}"' in table  # in the example
             for choice in argument.choices:

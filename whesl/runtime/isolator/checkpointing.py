@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from whesl.files import file_retry
+from whesl.language.compiler.operation_signatures import JobCheckpoint
 from whesl.model.errors import WheslError
 from whesl.model.evidence import PredictedFailure
 from whesl.runtime.isolator.core.events_and_commands import (
@@ -27,7 +28,6 @@ from whesl.runtime.isolator.core.events_and_commands import (
     TellLost,
     TellPrediction,
 )
-from whesl.runtime.operations.step_arguments import JobCheckpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,6 +13,7 @@ from typing import IO, Any, Literal
 
 import msgspec
 
+from whesl.language.compiler.operation_signatures import HANDLER_TIMEOUT
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
@@ -22,7 +23,7 @@ from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations.bounded_process import run_limited
 from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
 from whesl.runtime.operations.spare_choice import in_order, unusable
-from whesl.runtime.operations.step_arguments import HANDLER_TIMEOUT, absolute
+from whesl.runtime.operations.step_arguments import absolute
 
 GROUP = "whesl.handlers"
 PROTOCOL = 1

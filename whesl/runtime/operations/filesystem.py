@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from whesl.language.compiler.operation_signatures import FilesystemChange, FilesystemReplace
 from whesl.language.detections.base import DiskMetric
 from whesl.model.configuration_changes import Configuration
 from whesl.model.errors import CouldNotObserveError
@@ -26,7 +27,6 @@ from whesl.runtime.operations.relocation.named_and_open_files import named_paths
 from whesl.runtime.operations.relocation.safe_tree import Checkpoint, Tree, make_root, no_checkpoint
 from whesl.runtime.operations.relocation.target_probe import UnsuitableError, check_room
 from whesl.runtime.operations.relocation.tree_relocation import Carrier, Report, find_work, roots, said
-from whesl.runtime.operations.step_arguments import FilesystemChange, FilesystemReplace
 from whesl.runtime.operations.step_progress import Progress, ProgressFile, token
 
 FILESYSTEMS = "WHESL_FILESYSTEMS"

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from whesl.language.compiler.operation_signatures import mebibytes
+from whesl.language.compiler.operation_signatures import JobAdd, JobRemove, JobReplace, mebibytes
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.configuration_changes import Configuration
 from whesl.model.outcomes import StepOutcome
@@ -15,7 +15,6 @@ from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations.node import SPARES_EXHAUSTED
 from whesl.runtime.operations.plan import Context, RecoveryError, StepResult, capture_values
 from whesl.runtime.operations.spare_choice import in_order, unusable
-from whesl.runtime.operations.step_arguments import JobAdd, JobRemove, JobReplace
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from whesl.language.compiler.operation_signatures import NodeAdd, NodeRemove, NodeReplace
 from whesl.model.allocation_nodes import NodeSet
 from whesl.model.bad_node_expiry import SECONDS, told
 from whesl.model.configuration_changes import Configuration
@@ -19,7 +20,6 @@ from whesl.model.workflow import BadNode, Grade
 from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations.plan import Context, RecoveryError, StepResult
 from whesl.runtime.operations.spare_choice import avoided, in_order, unusable
-from whesl.runtime.operations.step_arguments import NodeAdd, NodeRemove, NodeReplace
 from whesl.runtime.operations.suspect_node import grade_of, match_node
 
 SPARES_EXHAUSTED = "spares-exhausted"

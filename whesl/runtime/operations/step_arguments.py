@@ -1,4 +1,4 @@
-"""The arguments of each built-in operation, as typed records.
+"""Arguments of steps read into the records of ``language.compiler.operation_signatures``.
 
 The specification's checker has told the user of mistakes before anything ran; here they are read again,
 since a ``${capture}`` is known only when an exception was raised.
@@ -9,137 +9,13 @@ from __future__ import annotations
 import posixpath
 import shlex
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from whesl.language.compiler.operation_signatures import mebibytes, shell_operator
+from whesl.language.compiler.operation_signatures import OPERATIONS, mebibytes, shell_operator
 from whesl.language.signals import signal_number
-from whesl.language.spec import Operation, ResourceKind
-
-HANDLER_TIMEOUT = 60.0
-
-
-class Arguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of all: ``handler_timeout`` (s) is for custom handlers, and harmless without one."""
-
-    handler_timeout: float = HANDLER_TIMEOUT
-
-
-class FilesystemReplace(Arguments, frozen=True, kw_only=True):
-    """``filesystem``: new roots, the first with room is taken; ``defaultpath``: the old prefix.
-
-    ``min_free``: bytes; ``signal``: number sent to running dependents, 0 for none.
-    """
-
-    filesystem: tuple[str, ...]
-    defaultpath: str
-    mode: Literal["link", "move"] = "link"
-    min_free: int = 0
-    signal: int = 0
-
-    def __post_init__(self) -> None:
-        """Check what the types do not say."""
-        if not self.filesystem:
-            raise ValueError("filesystem is empty: name at least one root")
-        if self.min_free < 0:
-            raise ValueError(f"min_free is negative: {self.min_free}")
-
-
-class FilesystemChange(Arguments, frozen=True, kw_only=True):
-    """ADD and REMOVE: one root."""
-
-    filesystem: str
-
-
-class NodeReplace(Arguments, frozen=True, kw_only=True):
-    """``node``: overrules the evidence; ``unknown``: what to do without a suspect.
-
-    ``expires``: seconds; None for what the evidence is worth (``whesl.model.bad_node_expiry``).
-    """
-
-    node: str = ""
-    unknown: Literal["restart", "fail", "pause"] = "restart"
-    expires: float | None = None
-
-
-class NodeRemove(NodeReplace, frozen=True, kw_only=True):
-    """As REPLACE, with the least number of nodes that the task can run on."""
-
-    min_nodes: int = 1
-
-
-class NodeAdd(Arguments, frozen=True, kw_only=True):
-    """``count`` spares are taken into use."""
-
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        """Check what the types do not say."""
-        if self.count < 1:
-            raise ValueError(f"count has to be at least 1, not {self.count}")
-
-
-class JobReplace(Arguments, frozen=True, kw_only=True):
-    """What the restarted task gets instead; an environment value of null removes.
-
-    ``command_append`` are words behind its command. ``time`` in minutes and ``memory`` of each node (``64G``)
-    are given by a new run of the job alone.
-    """
-
-    command: tuple[str, ...] | None = None
-    command_append: tuple[str, ...] | None = None
-    nodes: int | None = None
-    time: float | None = None
-    memory: str | None = None
-    environment: dict[str, str] = {}
-    workdir: str | None = None
-
-
-class JobAdd(Arguments, frozen=True, kw_only=True):
-    """A command to run in the allocation before the restart, at most ``timeout`` seconds."""
-
-    command: tuple[str, ...]
-    timeout: float = 600.0
-
-    def __post_init__(self) -> None:
-        """Check what the types do not say."""
-        if not self.command:
-            raise ValueError("command is empty")
-
-
-class JobCheckpoint(Arguments, frozen=True, kw_only=True):
-    """How a program without a client is asked for a checkpoint, and what says that it was written.
-
-    ``signal``: number, 0 for none; ``trigger``: a file that asks for it, which the program removes when it
-    has written; ``written``: a glob, of which a file that is new and grows no more says the same.
-    ``timeout``: seconds.
-    """
-
-    signal: int = 0
-    trigger: str = ""
-    written: str = ""
-    timeout: float = 3600.0
-
-
-class JobRemove(Arguments, frozen=True, kw_only=True):
-    """The task is skipped; ``reason`` is recorded."""
-
-    reason: str = ""
-
-
-_TYPES: dict[tuple[str, str], type[Arguments]] = {
-    (ResourceKind.FILESYSTEM, Operation.REPLACE): FilesystemReplace,
-    (ResourceKind.FILESYSTEM, Operation.ADD): FilesystemChange,
-    (ResourceKind.FILESYSTEM, Operation.REMOVE): FilesystemChange,
-    (ResourceKind.NODE, Operation.REPLACE): NodeReplace,
-    (ResourceKind.NODE, Operation.REMOVE): NodeRemove,
-    (ResourceKind.NODE, Operation.ADD): NodeAdd,
-    (ResourceKind.JOB, Operation.REPLACE): JobReplace,
-    (ResourceKind.JOB, Operation.ADD): JobAdd,
-    (ResourceKind.JOB, Operation.CHECKPOINT): JobCheckpoint,
-    (ResourceKind.JOB, Operation.REMOVE): JobRemove,
-}
+from whesl.language.spec import Operation
 
 
 def split_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,7 +60,7 @@ def checked(resource: str, operation: str, arguments: Mapping[str, Any]) -> dict
 
     Raises ValueError with one sentence for whatever is wrong.
     """
-    kind = _TYPES.get((resource, operation))
+    kind = OPERATIONS.get((resource, operation))
     if kind is None:
         raise ValueError(f"{resource}.{operation} is not built in, and has no handler")
     raw = dict(arguments)

@@ -14,10 +14,10 @@ from typing import IO, Any, Protocol, TypeVar
 
 import msgspec
 
+from whesl.language.compiler import operation_signatures as args
 from whesl.language.spec import Operation, ResourceKind
 from whesl.runtime.journal.records.plan_step import PlanStep
 from whesl.runtime.operations import filesystem, job, node
-from whesl.runtime.operations import step_arguments as args
 from whesl.runtime.operations.bounded_process import run_limited
 from whesl.runtime.operations.custom_handlers import run_handler
 from whesl.runtime.operations.job import CommandResult

@@ -10,6 +10,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
+from whesl.language.compiler import operation_signatures as args
 from whesl.language.spec import Entity, Operation, ResourceKind
 from whesl.managers.resource.port import (
     AllowsRequeue,
@@ -47,7 +48,6 @@ from whesl.runtime.coordinator.core.state import Recovery, State
 from whesl.runtime.coordinator.effects.scheduler_and_manager_lookup import Ports
 from whesl.runtime.journal.records.coordinator_records import OwnStep
 from whesl.runtime.operations import filesystem
-from whesl.runtime.operations import step_arguments as args
 from whesl.runtime.operations.custom_handlers import run_handler
 from whesl.runtime.operations.job import changed
 from whesl.runtime.operations.plan import StepResult

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from whesl.language.compiler.operation_signatures import JobCheckpoint
 from whesl.language.spec import ExceptionSpec, Operation, ResourceKind
 from whesl.model.evidence import Detected, PredictedFailure, Raised
 from whesl.model.outcomes import Action
@@ -20,7 +21,6 @@ from whesl.runtime.isolator.core.state import Asked, Phase, State
 from whesl.runtime.isolator.core.transition_context import Transition
 from whesl.runtime.journal.records import isolator_records as records
 from whesl.runtime.journal.records.plan_step import PlanStep
-from whesl.runtime.operations.step_arguments import JobCheckpoint
 
 GRACE = 10.0  # seconds after a checkpoint's timeout in which the shell has to report its result
 _NAME = (ResourceKind.JOB.value, Operation.CHECKPOINT.value)
