@@ -2,10 +2,11 @@
 
 A process that begins with an interpreter imports for some tenths of a second of a processor before it does
 anything, thousands of times in all tests. A fork has the modules that this process has; what a command has
-imported besides is imported here, too, so that the next one finds it. What is tested of the beginning of a
-process (``whesl exec``, which modules are loaded, an interpreter's options), and what is found by its command
-line or by its environment, needs a program of its own. So does what reads a journal that the test itself has
-open: SQLite's connections do not stand a fork.
+imported besides is imported here, too, so that the next one finds it. The isolator of ``whesl exec`` is a
+fork of the command. What is tested of the beginning of a process (which modules are loaded, signals while
+they are, an interpreter's options), and what is found by its command line or by its environment, needs a
+program of its own. So does what reads a journal that the test itself has open: SQLite's connections do not
+stand a fork.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import logging
 import os
 import signal
 import subprocess
@@ -27,6 +29,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from whesl import cli
+from whesl.runtime.isolator import __main__ as isolator
+from whesl.runtime.isolator.launch import keeper
 
 
 def whesl(
@@ -96,11 +100,14 @@ def _be(words: list[str], environment: dict[str, str], loaded: Path) -> NoReturn
         gc.enable()
         _forget_handlers()
         _take_streams()
+        logging.root.handlers.clear()
         os.environ.clear()
         os.environ.update(environment)
         sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
         sys.argv = [str(Path(sys.executable).with_name("whesl")), *words]
         before = set(sys.modules)
+        # A task's isolator is a fork, too; one that a keeper starts anew is a program of its own.
+        keeper.start_isolator = partial(keeper.start_isolator, loaded=isolator.main)
         try:
             cli.main(words)
         except SystemExit as end:

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests import waiting
+from tests import commands, waiting
 from whesl.runtime.isolator.task.taskdir import TaskDir
 from whesl.runtime.journal import Journal, JournalError
 from whesl.runtime.locking.takeover_lock import Owner
@@ -55,7 +55,14 @@ def records(directory: TaskDir) -> list[tuple[str, dict[str, Any]]]:
 
 
 class Bench:
-    """One task's directory, its files, and the processes that a test started."""
+    """One task's directory, its files, and the processes that a test started.
+
+    Attributes:
+        forked: whether command and isolator are forks of this process, which have nothing to load; a test of
+            how they load, or of what they hold, takes programs of their own.
+    """
+
+    forked = True
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -74,12 +81,12 @@ class Bench:
         return ["bash", str(path)]
 
     def exec(self, *command: str, options: tuple[str, ...] = (), **settings: Any) -> subprocess.Popen[bytes]:
-        program = [sys.executable, "-m", "whesl", "exec", "--task-dir", str(self.directory.path)]
-        child = subprocess.Popen(
-            [*program, "--no-coordinator", *options, "--", *command],
-            env=self.environment,
-            **{"cwd": self.place, "stdin": subprocess.DEVNULL, **settings},
-        )
+        words = ("exec", "--task-dir", str(self.directory.path), "--no-coordinator", *options, "--", *command)
+        settings = {"env": self.environment, "cwd": self.place, "stdin": subprocess.DEVNULL, **settings}
+        if self.forked:
+            child = commands.begin(*words, **settings)
+        else:
+            child = subprocess.Popen([sys.executable, "-m", "whesl", *words], **settings)
         self.started.append(child)
         return child
 

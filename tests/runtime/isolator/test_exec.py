@@ -479,6 +479,7 @@ def test_the_summary_says_what_was_raised_and_done(bench: Bench) -> None:
 
 
 def test_the_isolator_stays_small(bench: Bench) -> None:
+    bench.forked = False
     child = bench.exec("sleep", "300", options=("-e", bench.rules()), stdout=subprocess.DEVNULL)
     isolator = bench.isolator()
     until(lambda: "launched" in bench.kinds(), "the task's start")

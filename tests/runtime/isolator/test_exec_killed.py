@@ -17,6 +17,13 @@ from whesl.runtime.isolator.task import taskdir
 
 __all__ = ["bench"]
 
+
+@pytest.fixture(autouse=True)
+def program(bench: Bench) -> None:
+    """The beginning of a process is a part of what is tested."""
+    bench.forked = False
+
+
 # Signals ----------------------------------------------------------------------------------------------
 
 

@@ -62,6 +62,7 @@ def cgroup() -> Iterator[MemoryCgroup]:
 
 @pytest.mark.parametrize("relieved", [True, False], ids=["for a while", "to the end"])
 def test_the_task_ends_as_it_ended_itself(bench: Bench, cgroup: MemoryCgroup, relieved: bool) -> None:
+    bench.forked = False
     command = bench.script("echo start; until [ -e go ]; do sleep 0.05; done; echo end; exit 6\n")
     out, err = bench.place / "out", bench.place / "err"
     with out.open("wb") as stdout, err.open("wb") as stderr:

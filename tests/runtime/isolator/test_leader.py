@@ -27,6 +27,13 @@ from whesl.runtime.locking.job_leader_identity import gone
 
 __all__ = ["bench"]
 
+
+@pytest.fixture(autouse=True)
+def program(bench: Bench) -> None:
+    """The beginning of a process is a part of what is tested."""
+    bench.forked = False
+
+
 ASK = "from whesl.runtime.locking.job_leader_identity import leader; print(leader({'SLURM_JOB_ID': '7'}))"
 
 

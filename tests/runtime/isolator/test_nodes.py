@@ -275,7 +275,7 @@ def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Clust
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", alike(shedding.KINDS, run=2))
+@pytest.mark.parametrize("kind", alike(shedding.KINDS))
 def test_ranks_that_shed_what_they_are_known_by_do_not_outlive_their_attempt(
     cluster: Cluster, kind: str
 ) -> None:
@@ -414,11 +414,10 @@ def test_without_a_spare_the_task_fails(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("otherwise", "status"), [("FAIL", "status 1"), ("ESCALATE", "status 75"), ("PAUSE", "")]
-)
-def test_what_else_says_is_done_when_no_spare_is_left(cluster: Cluster, otherwise: str, status: str) -> None:
+@pytest.mark.parametrize("otherwise", alike(["ESCALATE", "FAIL", "PAUSE"]))
+def test_what_else_says_is_done_when_no_spare_is_left(cluster: Cluster, otherwise: str) -> None:
     """As on Slurm (``test_slurm_else.py``)."""
+    status = {"ESCALATE": "status 75", "FAIL": "status 1"}.get(otherwise)
     text = RULES.replace("JOB [app]", f"JOB [app] LIMIT 3 ELSE {otherwise}")
     cluster.submit(f"cd {cluster.place}\n{RANKS}", nodes=2, text=text)
     until(lambda: cluster.text().count("rank on") == 2, "both ranks")

@@ -13,6 +13,13 @@ from tests.runtime.isolator.bench import Bench, bench, until
 
 __all__ = ["bench"]
 
+
+@pytest.fixture(autouse=True)
+def program(bench: Bench) -> None:
+    """The beginning of a process is a part of what is tested."""
+    bench.forked = False
+
+
 OWN = ("claim", "token", "pid", "started", "began")  # of each task
 
 

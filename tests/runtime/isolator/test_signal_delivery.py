@@ -16,6 +16,13 @@ from whesl.runtime.isolator.launch import signal_delivery
 
 __all__ = ["bench"]
 
+
+@pytest.fixture(autouse=True)
+def program(bench: Bench) -> None:
+    """The beginning of a process is a part of what is tested."""
+    bench.forked = False
+
+
 # Counts each signal in a file of its own; so does a child in the same process group.
 PROGRAM = """\
 import os, pathlib, signal, sys, time
