@@ -103,7 +103,11 @@ def test_an_array_of_pbs_is_its_first_failure(
     """The index stands in the names of the output files, also where PBS has not put it there."""
     jobs: dict[str, dict[str, object]] = {"7[].pbs": {"job_state": "F"}}
     for index, status in enumerate(statuses, 1):
-        ended = {"job_state": "F", "Exit_status": status, "Output_Path": "h:/w/a.o7.^array_index^"}
+        ended: dict[str, object] = {
+            "job_state": "F",
+            "Exit_status": status,
+            "Output_Path": "h:/w/a.o7.^array_index^",
+        }
         jobs[f"7[{index}].pbs"] = ended if status is not None else {"job_state": "R"}
 
     def run(*command: str) -> str:
@@ -116,8 +120,8 @@ def test_an_array_of_pbs_is_its_first_failure(
     found = lookup.look_up("7[].pbs", run)
     assert found.state == state
     assert found.told.startswith(said)
-    index = said.rpartition("[")[2][0]
-    assert found.files == ((f"/w/a.o7.{index}",) if state != "RUNNING" else ())
+    first = said.rpartition("[")[2][0]
+    assert found.files == ((f"/w/a.o7.{first}",) if state != "RUNNING" else ())
 
 
 @pytest.mark.parametrize("text", ["12", "12_7", "12+1", "ƒ2cwMVeF", "f2cwMVeF", "7.pbs01.site", "7[3].pbs"])
