@@ -148,8 +148,8 @@ class Starter:
         if self._job.setup.rjms == manager_table.HOST:
             return ""
         if not self._shims:
-            launcher_shims.install(self._directory.shims, path=self._base.get("PATH"))
             self._shims = str(self._directory.shims)
+            launcher_shims.install(self._shims, path=self._base.get("PATH"))
         return self._shims
 
     def _prepare(self, command: AttemptPlan) -> None:

@@ -280,9 +280,7 @@ def _launchers(task: SimpleNamespace, active: tuple[str, ...]) -> dict[str, str]
     """Return what the resource manager's launchers are told, with the shims put in front of them."""
     if task.given.rjms == manager_table.HOST:
         return {}
-    from pathlib import Path
-
     from whesl.managers.resource import launcher_shims
 
-    launcher_shims.install(Path(f"{task.path}/bin"), path=os.environ.get("PATH"))
+    launcher_shims.install(f"{task.path}/bin", path=os.environ.get("PATH"))
     return allocation_from_environment.launch_environment(active, os.environ)
