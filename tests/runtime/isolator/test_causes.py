@@ -16,6 +16,7 @@ from whesl.runtime.diagnose.attempt_process import pieces
 __all__ = ["bench"]
 
 BUSY_GPU = "[rank3]: RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable"
+ECC = "CUDA error: uncorrectable ECC error encountered"
 FULL = "OSError: [Errno 28] No space left on device: '/scratch/me/ckpt.pt'"
 AGAIN = """\
 DECLARE EXCEPTION GPUBAD JOB_LEVEL JOB [app] LIMIT 1
@@ -48,6 +49,22 @@ def test_a_rule_on_a_cause_comes_before_one_on_the_exit(bench: Bench) -> None:
     (evidence,) = raised["evidence"]
     assert (raised["exception"], evidence["kind"], evidence["pattern"]) == ("GPUBAD", "cause", "gpu-hardware")
     assert evidence["captures"] == {"rank": "3"}
+
+
+def test_a_broken_gpu_is_raised_while_the_program_waits_for_it(bench: Bench) -> None:
+    script = f'[ $WHESL_RESTART_COUNT = 0 ] || exit 0\necho "n7: {ECC}" >&2\nexec sleep 600\n'
+    assert bench.run(*bench.script(script), options=("-e", bench.rules(AGAIN)))[0] == 0
+    (raised,) = bench.raised()
+    (evidence,) = raised["evidence"]
+    assert (raised["exception"], evidence["kind"], evidence["pattern"]) == ("GPUBAD", "cause", "gpu-hardware")
+    assert evidence["captures"] == {"node": "n7"}
+
+
+def test_what_a_program_may_survive_is_raised_at_its_end_only(bench: Bench) -> None:
+    rules = bench.rules(AGAIN.replace("gpu-hardware, network-fabric", "filesystem-full, gpu-hardware"))
+    script = bench.script(f'echo "{FULL}" >&2\necho "warning: {ECC}, retrying" >&2\nsleep 1\n')
+    assert bench.run(*script, options=("-e", rules))[0] == 0
+    assert not bench.raised()
 
 
 def test_a_cause_of_another_class_leaves_the_exit_to_its_rule(bench: Bench) -> None:

@@ -16,11 +16,13 @@ of its detections it is in, and their windows start empty.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence, Set
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from typing import Any, Protocol
+
+import msgspec
 
 from whesl.language.detections.base import Detector, DiskMetric, Found, Kind, Promise, Seen, Usage
-from whesl.language.patterns_and_places import Pattern, Source
+from whesl.language.patterns_and_places import Pattern, Source, Stream
 from whesl.language.spec import Spec
 from whesl.model.evidence import Cause, Detected, Evidence
 from whesl.model.recovery_criterion import Reach
@@ -32,11 +34,34 @@ TICK = 2.0  # seconds: ``next_deadline`` is never later while a timer runs
 LATE = 1.0  # seconds after the time at which the next call was due; more was not observed
 
 
+class DecisiveLines(Protocol):
+    """Lines that tell what a job dies of while it still runs.
+
+    ``patterns``: those of such lines; a line that has one of them is not yet decisive.
+    """
+
+    patterns: tuple[Pattern, ...]
+
+    def cause(self, line: str, file: str) -> Cause | None:
+        """Return what a line tells, None for one that is not decisive."""
+        ...
+
+
 class Detectors:
     """All detections of the exceptions that cover one task, except counts (see ``transform``)."""
 
-    def __init__(self, spec: Spec, task: Task, node: str, now: float) -> None:
-        """Start the first attempt at ``now`` (seconds since the epoch); ``node`` is where this runs."""
+    def __init__(
+        self, spec: Spec, task: Task, node: str, now: float, decisive: DecisiveLines | None = None
+    ) -> None:
+        """Start the first attempt.
+
+        Args:
+            spec: the specification; what does not cover the task is left out.
+            task: the task.
+            node: the name of the node where this runs.
+            now: seconds since the epoch.
+            decisive: lines that raise what waits for a cause before the attempt has ended; None: none do.
+        """
         self._node = node
         self._kinds: list[tuple[str, Kind]] = []  # detections, each with the name of its exception
         self._settled: Set[str] = frozenset()
@@ -54,6 +79,7 @@ class Detectors:
                 for pattern in dict.fromkeys(reads.patterns if (reads := detection.looked_for()) else ()):
                     self._readers.setdefault(pattern, []).append(detector)
         self._timers = [detector for detector in self._detectors.values() if detector.timed]
+        self._decisive = decisive if self.hears_causes else None
         self._observed = 0.0
         self._last = now
         self._paused = False
@@ -66,6 +92,9 @@ class Detectors:
         for _, kind in self._kinds:
             if (reads := kind.looked_for()) is not None:
                 wanted.setdefault(reads.source, {}).update(dict.fromkeys(reads.patterns))
+        if self._decisive is not None:
+            output = Source(stream=Stream.OUTPUT)
+            wanted.setdefault(output, {}).update(dict.fromkeys(self._decisive.patterns))
         return {source: tuple(patterns) for source, patterns in wanted.items()}
 
     def only_last(self) -> frozenset[Pattern]:
@@ -139,17 +168,42 @@ class Detectors:
             since=since,
         )
         seen = Seen(pattern=pattern, place=(file, match.line_offset), evidence=evidence)
+        found = self._taken(
+            self._readers.get(pattern, ()),
+            seen.place,
+            lambda detector: detector.line(sources, seen, now, self._observed),
+        )
+        if self._decisive is None or pattern not in self._decisive.patterns:
+            return found
+        cause = self._decisive.cause(evidence.line, file)
+        if cause is None:
+            return found
+        told = msgspec.structs.replace(self._told_by(cause, now, since), offset=match.offset)
+        return found + self._taken(
+            self._detectors.values(), seen.place, lambda detector: detector.diagnosed(cause, told)
+        )
+
+    def _taken(
+        self, detectors: Iterable[Detector], place: tuple[str, int], judge: Callable[[Detector], Found]
+    ) -> list[Detected]:
+        """Return what a line completes; it is used up for what it completes.
+
+        Args:
+            detectors: those that are asked.
+            place: the file, and the offset of the line.
+            judge: what each is asked.
+        """
+        file, offset = place
         found = []
-        for detector in self._readers.get(pattern, ()):
+        for detector in detectors:
             if detector.exception in self._settled and not detector.timed:
                 continue
             used_up = self._used_up.get(detector.exception, {})
-            if not detector.timed and used_up.get(file) == match.line_offset:
+            if not detector.timed and used_up.get(file) == offset:
                 continue
-            complete = detector.line(sources, seen, now, self._observed)
-            if complete:
+            if complete := judge(detector):
                 found.append(Detected(exception=detector.exception, evidence=complete))
-                self._used_up[detector.exception] = {**used_up, file: match.line_offset}
+                self._used_up[detector.exception] = {**used_up, file: offset}
                 self._start_windows(detector.exception)
         return found
 
@@ -227,9 +281,14 @@ class Detectors:
             now: seconds since the epoch.
             since: as for ``exited``.
         """
+        told = self._told_by(cause, now, since)
+        return self._ask(lambda detector: detector.diagnosed(cause, told))
+
+    def _told_by(self, cause: Cause, now: float, since: float) -> Evidence:
+        """Return a cause as evidence."""
         where = {"node": cause.node, "device": cause.device, "path": cause.path}
         where |= {"rank": str(cause.rank)} if cause.rank is not None else {}
-        evidence = Evidence(
+        return Evidence(
             kind="cause",
             time=now,
             node=self._node,
@@ -240,7 +299,6 @@ class Detectors:
             detail=f"{cause.cause.value}: {cause.sentence}",
             since=since,
         )
-        return self._ask(lambda detector: detector.diagnosed(cause, evidence))
 
     def promises(self) -> tuple[Promise, ...]:
         """Return which files have to be looked at once an attempt has ended well, each promise once."""

@@ -19,7 +19,7 @@ from whesl.language.spec import Spec
 from whesl.model.evidence import Detected, History
 from whesl.model.workflow import Task
 from whesl.runtime.detect.compressed_logs import opened
-from whesl.runtime.detect.core import Detectors
+from whesl.runtime.detect.core import DecisiveLines, Detectors
 from whesl.runtime.detect.exception_transformation import is_its_end, transform
 from whesl.runtime.detect.matcher import Match, Matcher, compile_patterns
 
@@ -71,6 +71,7 @@ class Rehearsal:
         spec: the specification.
         task: the task whose output the logs are.
         progress: called with the bytes read so far, after each piece.
+        decisive: as for ``Detectors``.
     """
 
     def __init__(
@@ -79,11 +80,12 @@ class Rehearsal:
         task: Task,
         *,
         progress: Callable[[int], None] = lambda _: None,
+        decisive: DecisiveLines | None = None,
     ) -> None:
         self._spec = spec
         self._task = task
         self._progress = progress
-        self._detectors = Detectors(spec, task, "", 0.0)
+        self._detectors = Detectors(spec, task, "", 0.0, decisive)
         self._history = History()
         self._occurrences: list[Occurrence] = []
         self._counts: dict[str, int] = {}

@@ -19,7 +19,7 @@ from whesl.model.errors import UsageError
 from whesl.model.evidence import Detected
 from whesl.model.workflow import Task
 from whesl.runtime.detect import named_files
-from whesl.runtime.detect.core import Detectors
+from whesl.runtime.detect.core import DecisiveLines, Detectors
 from whesl.runtime.detect.followed_file import MARK
 from whesl.runtime.detect.matcher import Match, Matcher, MatchStream, compile_patterns
 from whesl.runtime.detect.tail import READ_SIZE, SAFETY, Chunk, Tailer
@@ -92,6 +92,7 @@ class Watch:
         before: Iterable[Mapping[str, Any]] = (),
         began: float | None = None,
         tail: str | None = None,
+        decisive: DecisiveLines | None = None,
     ) -> None:
         """Begin to watch. Make it before the attempt starts, since files are read from their present end.
 
@@ -107,12 +108,13 @@ class Watch:
             before: what files were at their offsets (``old_files.positions``).
             began: when the attempt began, where it runs already; seconds since the epoch.
             tail: ``auto`` or ``poll``; by default what WHESL_TAIL says.
+            decisive: as for ``Detectors``.
 
         Raises PatternError for a pattern that cannot be run, UsageError for a source without a file.
         """
         self._task = task
         self._engine = engine
-        self.detectors = Detectors(spec, task, node, now)
+        self.detectors = Detectors(spec, task, node, now, decisive)
         self._tailer = Tailer(tail)
         self._readings: dict[str, _Reading] = {}
         # Used again and again: memory that is new costs more than what is read into it.

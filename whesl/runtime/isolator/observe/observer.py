@@ -136,10 +136,12 @@ class Observer:
     ) -> Watch:
         # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
         from whesl.runtime.detect.task_watch import Watch
+        from whesl.runtime.diagnose import decisive_lines
 
         setup = self._job.setup
         assert setup.spec is not None
         known = first or taskdir.First(sizes={})
+        decisive = decisive_lines.of(setup.spec)
         return Watch(
             setup.spec,
             setup.task,
@@ -149,6 +151,7 @@ class Observer:
             offsets=known.sizes,
             before=known.before,
             began=began,
+            decisive=decisive,
         )
 
     # Detections ----------------------------------------------------------------------------------------
