@@ -18,6 +18,7 @@ from tests import commands, shedding, waiting
 from tests.alike import alike
 from tests.processes import mentioning
 from tests.runtime.isolator.bench import stop_for
+from whesl.language import shipped_policy
 from whesl.managers.resource.embedded import daemons
 from whesl.managers.resource.embedded.cluster_directory import Cluster as LocalCluster
 from whesl.runtime.isolator.nodes.fence_confirmation import Fence
@@ -42,6 +43,7 @@ DECLARE EXCEPTION STALLED JOB_LEVEL JOB [app]
 EXCEPTION DETECTION STALLED LOG "tick" stdout TIMEOUT 2
 EXCEPTION RECOVERY STEP STALLED JOB NODE.REPLACE
 """
+DEFAULT = Path(shipped_policy.place("default"))
 PATIENCE = 60.0
 
 
@@ -272,6 +274,28 @@ def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Clust
     assert cluster.kinds().count("raised") == 1
     survivor = int((cluster.place / "pid-0-n01").read_text())
     assert not Path(f"/proc/{survivor}").exists(), "a rank of the old attempt outlived it"
+
+
+@pytest.mark.slow
+def test_the_shipped_policy_leaves_a_broken_gpu_and_a_wrong_input_alone(cluster: Cluster) -> None:
+    """The broken GPU's rank waits for ever: its node is replaced while the program runs."""
+    cluster.submit(
+        f"cd {cluster.place}\n"
+        """srun bash -c 'if [ $WHESL_RESTART_COUNT = 0 ]; then
+    [ $SLURMD_NODENAME = n01 ] || echo "rank 1 on $SLURMD_NODENAME: cudaErrorECCUncorrectable"
+    exec sleep 600
+fi
+echo "rank on $SLURMD_NODENAME"
+echo "FileNotFoundError: [Errno 2] No such file or directory: /data/in"
+exit 1'""",
+        text=DEFAULT.read_text(),
+    )
+    until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
+    text = cluster.text()
+    assert sorted(text.count(f"rank on {node}") for node in ("n01", "n02", "n03")) == [0, 1, 1]
+    assert "rank on n02" not in text
+    decided = [(data["exception"], data["action"]) for kind, data in cluster.records() if kind == "decided"]
+    assert decided == [("DEFAULT_BAD_GPU", "recover"), ("DEFAULT_MEND_FIRST", "fail")]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""``CAUSE``: what a failed attempt died of, as its output tells (``whesl why``)."""
+"""``CAUSE``: what an attempt dies of, or has died of, as its output tells (``whesl why``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = tuple(each.value for each in CauseClass)
 
 
 class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
-    """The task failed, and its output names a cause of one of these classes.
+    """The task's output names a cause of one of these classes: at its end, of some also while it runs.
 
     ``confidence``: how sure the cause has to be at least, 0 to 1.
     """
@@ -43,10 +43,10 @@ class CauseDetection(Kind, frozen=True, kw_only=True, tag="cause"):
     def sentence(self) -> str:
         named = one_of([each.value for each in self.classes])
         sure = f", sure by at least {self.confidence:g}" if self.confidence else ""
-        return f"the job fails, and its output says that the cause is {named}{sure}"
+        return f"the job's output says that the cause of its failure is {named}{sure}"
 
     def unjudged(self, last: tuple[int, int] | None, ended: bool) -> str:
-        return "what the job died of: `whesl why LOG` says it"
+        return "what the job died of, beyond lines that tell it while the job runs: `whesl why LOG` says it"
 
     def detector(self, exception: str, node: str) -> Detector:
         return _Causes(exception, node, self)

@@ -1,0 +1,51 @@
+"""Lines that raise a cause while the program runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whesl import api
+from whesl.model.evidence import CauseClass
+from whesl.runtime.diagnose.decisive_lines import DecisiveLines
+
+ECC = "[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
+FULL = "OSError: [Errno 28] No space left on device: '/scratch/x'"
+RULES = """\
+DECLARE ENTITY JOB
+DECLARE EXCEPTION_TYPE JOB_LEVEL
+DECLARE EXCEPTION BAD JOB_LEVEL JOB [*] ELSE FAIL
+EXCEPTION DETECTION BAD CAUSE {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "cause", "node"),
+    [
+        ("n7: CUDA error: uncorrectable ECC error encountered", CauseClass.GPU, "n7"),
+        ("srun: error: Node failure on nid005012", CauseClass.NODE, "nid005012"),
+        ("WARNING: uncorrectable ECC error encountered, retrying", None, ""),
+        ("srun: error: n2: task 3: Exited with exit code 1", None, ""),
+        (FULL, None, ""),
+    ],
+)
+def test_what_a_line_tells(line: str, cause: CauseClass | None, node: str) -> None:
+    found = DecisiveLines().cause(line, "log")
+    assert (found.cause, found.node) == (cause, node) if found is not None else cause is None
+
+
+@pytest.mark.parametrize(
+    ("classes", "raised"),
+    [
+        ("gpu-hardware", [2, 4]),
+        ("gpu-hardware CONFIDENCE 0.99", []),
+        ("filesystem-full", []),
+        ("node-lost", []),
+    ],
+)
+def test_a_rehearsal_counts_decisive_lines(tmp_path: Path, classes: str, raised: list[int]) -> None:
+    rules, log = tmp_path / "rules.esl", tmp_path / "log"
+    rules.write_text(RULES.format(classes))
+    log.write_text(f"step 1\n{ECC}\n{FULL}\n{ECC}\n")
+    assert [each.line for each in api.rehearse(rules, log).occurrences] == raised
