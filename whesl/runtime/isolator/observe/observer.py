@@ -28,6 +28,7 @@ from whesl.runtime.journal import Clock
 if TYPE_CHECKING:
     from whesl.language.detections.base import Usage
     from whesl.model.evidence import Cause, Detected
+    from whesl.runtime.detect.core import DecisiveLines
     from whesl.runtime.detect.promised_files import Look, Looking
     from whesl.runtime.detect.task_watch import Watch
 
@@ -136,12 +137,15 @@ class Observer:
     ) -> Watch:
         # Only here: detectors are half of what an isolator loads, and its first attempt waits for none of it.
         from whesl.runtime.detect.task_watch import Watch
-        from whesl.runtime.diagnose import decisive_lines
 
         setup = self._job.setup
         assert setup.spec is not None
         known = first or taskdir.First(sizes={})
-        decisive = decisive_lines.of(setup.spec)
+        decisive: DecisiveLines | None = None
+        if any(each.of_causes for exception in setup.exceptions() for each in exception.detections):
+            from whesl.runtime.diagnose import decisive_lines  # all that is known of messages: for these only
+
+            decisive = decisive_lines.of(setup.spec)
         return Watch(
             setup.spec,
             setup.task,
