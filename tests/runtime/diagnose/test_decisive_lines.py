@@ -8,7 +8,7 @@ import pytest
 
 from whesl import api
 from whesl.model.evidence import CauseClass
-from whesl.runtime.diagnose.decisive_lines import DecisiveLines
+from whesl.runtime.diagnose.diagnosing import DecisiveLines
 
 ECC = "[rank3]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
 FULL = "OSError: [Errno 28] No space left on device: '/scratch/x'"

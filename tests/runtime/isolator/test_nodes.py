@@ -278,7 +278,6 @@ def test_a_killed_node_is_replaced_and_the_ranks_run_on_the_spare(cluster: Clust
 
 @pytest.mark.slow
 def test_the_shipped_policy_leaves_a_broken_gpu_and_a_wrong_input_alone(cluster: Cluster) -> None:
-    """The broken GPU's rank waits for ever: its node is replaced while the program runs."""
     cluster.submit(
         f"cd {cluster.place}\n"
         """srun bash -c 'if [ $WHESL_RESTART_COUNT = 0 ]; then
@@ -291,9 +290,7 @@ exit 1'""",
         text=DEFAULT.read_text(),
     )
     until(lambda: "\nstatus " in f"\n{cluster.text()}", "the end")
-    text = cluster.text()
-    assert sorted(text.count(f"rank on {node}") for node in ("n01", "n02", "n03")) == [0, 1, 1]
-    assert "rank on n02" not in text
+    assert [cluster.text().count(f"rank on {node}") for node in ("n01", "n02", "n03")] == [1, 0, 1]
     decided = [(data["exception"], data["action"]) for kind, data in cluster.records() if kind == "decided"]
     assert decided == [("DEFAULT_BAD_GPU", "recover"), ("DEFAULT_MEND_FIRST", "fail")]
 

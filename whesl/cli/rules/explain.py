@@ -173,14 +173,14 @@ def _task(spec: Spec, workflow: Workflow | None, job: str) -> Task:
 
 def _rehearse(spec: Spec, task: Task, logs: Sequence[str], status: int | None, named: bool) -> Rehearsed:
     from whesl.runtime.detect.rehearsal import Rehearsal
-    from whesl.runtime.diagnose import decisive_lines
+    from whesl.runtime.diagnose.diagnosing import decisive_lines
 
     if not named:
         exceptions = tuple(msgspec.structs.replace(item, jobs=("*",)) for item in spec.exceptions)
         spec = msgspec.structs.replace(spec, exceptions=exceptions)
     files = _files(spec, logs)
     with _progress(sum(Path(path).stat().st_size for path in files)) as tell:
-        rehearsal = Rehearsal(spec, task, progress=tell, decisive=decisive_lines.of(spec))
+        rehearsal = Rehearsal(spec, task, progress=tell, decisive=decisive_lines(spec))
         rehearsal.read(files)
     if status is not None:
         rehearsal.ended(status)

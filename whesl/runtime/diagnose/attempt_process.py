@@ -15,8 +15,7 @@ import msgspec
 
 from whesl.model.evidence import Cause
 from whesl.runtime.diagnose.attempt_cause import TIME, Asked
-from whesl.runtime.diagnose.diagnosing import scanner
-from whesl.runtime.diagnose.diagnosis_records import Diagnosis
+from whesl.runtime.diagnose.diagnosing import cause, scanner
 from whesl.runtime.diagnose.ranking import diagnose
 
 FIRST, LAST = 8 << 20, 64 << 20  # bytes of a file that are read
@@ -25,7 +24,6 @@ READING = TIME * 0.6  # seconds; what is left of a file then is only looked at n
 _NEAR_END = 1 << 20
 _PIECE = 1 << 20
 _MEMORY = 4 << 30  # bytes of address space
-_TEXT = 500  # characters of the decisive line that are kept
 
 
 def main() -> int:
@@ -91,27 +89,6 @@ def pieces(path: str, begin: int, size: int, until: float) -> Iterator[bytes]:
                 return
             place += len(data)
             yield data if told else b"\n" * data.count(b"\n")
-
-
-def cause(diagnosis: Diagnosis) -> Cause | None:
-    """Return a diagnosis as it is written down."""
-    if diagnosis.cause is None:
-        return None
-    finding = diagnosis.cause.finding
-    assert finding.entry.cause_class is not None
-    return Cause(
-        cause=finding.entry.cause_class,
-        sentence=finding.entry.means,
-        advice=diagnosis.advice,
-        sure=diagnosis.sure,
-        text=finding.text.strip()[:_TEXT],
-        file=finding.file,
-        line=finding.line,
-        node=finding.node or "",
-        rank=finding.rank,
-        device=finding.device or "",
-        path=finding.path or "",
-    )
 
 
 if __name__ == "__main__":

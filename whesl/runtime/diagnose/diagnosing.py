@@ -1,4 +1,4 @@
-"""From files to a diagnosis."""
+"""From files, or from a line of a running job, to a diagnosis."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from functools import lru_cache
 
 import msgspec
 
-from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis
+from whesl.language.patterns_and_places import Pattern
+from whesl.language.spec import Spec
+from whesl.model.evidence import Cause, CauseClass
+from whesl.runtime.diagnose.diagnosis_records import Accounting, Diagnosis, Entry
 from whesl.runtime.diagnose.prepared import prepared
 from whesl.runtime.diagnose.ranking import diagnose, told_by_accounting
 from whesl.runtime.diagnose.reading import lines_of_all, observe
 from whesl.runtime.diagnose.scanner import Knowledge, Scanner
 from whesl.runtime.diagnose.unusual import SHOWN, form, unusual
 from whesl.runtime.diagnose.vocabulary import Outcome, Role
+
+_TEXT = 500  # characters of the decisive line that are kept
+_WHILE_IT_RUNS = frozenset({CauseClass.GPU, CauseClass.FABRIC, CauseClass.NODE})
+_CLEAR = 80  # strength of a message that says by itself what the job dies of
 
 
 @lru_cache(maxsize=1)
@@ -62,3 +69,69 @@ def diagnose_files(
         for number, text in unusual(tail.lines(), forms)
     ]
     return msgspec.structs.replace(found, unusual=tuple(lines[-SHOWN:]))
+
+
+def cause(diagnosis: Diagnosis) -> Cause | None:
+    """Return a diagnosis as it is written down."""
+    if diagnosis.cause is None:
+        return None
+    finding = diagnosis.cause.finding
+    assert finding.entry.cause_class is not None
+    return Cause(
+        cause=finding.entry.cause_class,
+        sentence=finding.entry.means,
+        advice=diagnosis.advice,
+        sure=diagnosis.sure,
+        text=finding.text.strip()[:_TEXT],
+        file=finding.file,
+        line=finding.line,
+        node=finding.node or "",
+        rank=finding.rank,
+        device=finding.device or "",
+        path=finding.path or "",
+    )
+
+
+class DecisiveLines:
+    """Lines that tell what a running job dies of: broken GPUs, a broken fabric, lost nodes.
+
+    No program mends these by itself, and ranks often wait for each other for long after such a line. Of other
+    classes a program may go on after the line, so that only the end of the attempt tells.
+    """
+
+    def __init__(self) -> None:
+        texts = [text for entry in prepared().entries if _decisive(entry) for text in entry.match]
+        self.patterns = tuple(Pattern(text=text, regex=True) for text in dict.fromkeys(texts))
+
+    def cause(self, line: str, file: str) -> Cause | None:
+        """Return what a line tells; None where it is a warning, or another message explains it.
+
+        Args:
+            line: as it stands in the file.
+            file: its path.
+        """
+        reader = scanner()
+        reader.begin(file)
+        reader.feed(line.encode() + b"\n")
+        reader.finish()
+        found = diagnose(reader.observed())
+        first = found.cause
+        if first is None or first.finding.warned or not _decisive(first.finding.entry):
+            return None
+        return cause(found)
+
+
+def decisive_lines(spec: Spec) -> DecisiveLines | None:
+    """Return the lines that detections of a specification wait for; None where none does."""
+    waits = any(
+        _WHILE_IT_RUNS & set(getattr(detection, "classes", ()))
+        for exception in spec.exceptions
+        for detection in exception.detections
+        if detection.of_causes
+    )
+    return DecisiveLines() if waits else None
+
+
+def _decisive(entry: Entry) -> bool:
+    known = entry.role is Role.CAUSE and not (entry.general or entry.by_words or entry.report)
+    return known and entry.cause_class in _WHILE_IT_RUNS and entry.strength >= _CLEAR

@@ -36,7 +36,8 @@ _SOFT = re.compile(
     r"(?i)\b(?:re-?trying\b|retry (?:in|after|#|\d)|is retried|re-?tries (?:left|remaining)|attempt \d+"
     r"|falling back|fall back|fallback|will (?:be )?(?:re-?tr|re-?connect|continue|ignore|fall)"
     r"|ignor(?:ing|ed)\b|skipp(?:ing|ed)\b|continuing|recovered\b|non-?fatal|not fatal|harmless"
-    r"|proceeding anyway|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
+    r"|proceeding anyway"
+    r"|can be (?:safely )?ignored|resum(?:ing|ed)\b|reconnect(?:ing|ed)\b|recoverable|using default"
     r"|disabl(?:ing|ed) |as expected\b|expected (?:failure|error|exception)s?\b)"
     r"|\(expected\)|(?-i:\bPASS(?:ED)?\b|\bX(?:FAIL|PASS))|\.\.\. *ok\b"
 )

@@ -143,9 +143,11 @@ class Observer:
         known = first or taskdir.First(sizes={})
         decisive: DecisiveLines | None = None
         if any(each.of_causes for exception in setup.exceptions() for each in exception.detections):
-            from whesl.runtime.diagnose import decisive_lines  # all that is known of messages: for these only
+            from whesl.runtime.diagnose.diagnosing import (
+                decisive_lines,
+            )  # all that is known of messages: for these only
 
-            decisive = decisive_lines.of(setup.spec)
+            decisive = decisive_lines(setup.spec)
         return Watch(
             setup.spec,
             setup.task,
