@@ -36,6 +36,12 @@ CASES = [
     (f'{DETECT}LOG "cycle" stdout TIMEOUT 60\n{DETECT}LOG "cycle" output', "ESL058", '"cycle"', "TIMEOUT"),
     (f'{DETECT}LOG "cycle = " stdout TIMEOUT 60\n{DETECT}LOG "cycle" stdout', "ESL058", '"cycle"', ""),
     (
+        f'{DETECT}PROGRESS "cycle (?P<n>\\d+)" output TIMEOUT 60\n{DETECT}MATCH "cycle (?P<n>\\d+)" stdout',
+        "ESL058",
+        '"cycle (?P<n>\\d+)"',
+        "",
+    ),
+    (
         f'EXCEPTION DETECTION LOW LOG "oops" stdout\n{DETECT}LOG "oops" stdout RECURRING 3',
         "ESL059",
         '"oops"',

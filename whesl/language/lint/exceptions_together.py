@@ -35,17 +35,17 @@ def _signs_of_life(findings: Findings, watched: Sequence[Watched]) -> None:
         for pattern, written in fault.patterns()
     ]
     within = PatternIndex([[pattern] for _, _, pattern, _ in faults])
-    timed = [each for each in watched if each.detection.timed and each.reads is not None]
+    timed = [(each, reads) for each in watched if each.detection.timed and (reads := each.reads) is not None]
     met = {
         (faults[number][0], beside, number)
-        for beside, life in enumerate(timed)
-        for sign, _ in life.patterns()
+        for beside, (_, signs) in enumerate(timed)
+        for sign in signs.patterns
         for number in within.included(sign)
     }
     for _, beside, number in sorted(met):
-        (_, fault, _, written), life = faults[number], timed[beside]
-        reads, signs = fault.reads, life.reads
-        assert reads is not None and signs is not None
+        (_, fault, _, written), (life, signs) = faults[number], timed[beside]
+        reads = fault.reads
+        assert reads is not None
         if same_lines(reads.source, signs.source) and same_jobs(fault.exception, life.exception):
             findings.add(
                 "ESL058",
