@@ -56,6 +56,7 @@ PLACES = (
         "n1:1:2 [0] misc/ibvwrap.cc:182 NCCL WARN Call to ibv_reg_mr failed with error Invalid argument",
         {"node": "n1"},
     ),
+    ("n7 kernel: Out of memory: Killed process 4711 (solver) total-vm:9kB", {"node": "n7", "rank": None}),
     ("OSError: [Errno 28] No space left on device", {"device": None, "node": None, "path": None}),
     ("RuntimeError: failed at step3 of epoch12, on cuda:1", {"node": None}),
 )

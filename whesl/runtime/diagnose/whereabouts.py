@@ -45,7 +45,7 @@ _RANKS = (
         r"(?i)\b(?:(?<!local )(?<!local_)rank|MPI (?:task|process)|PET?|processor|proc) *[#=:]? *"
         r"(?P<rank>\d+)\b(?! (?:of|ranks)\b)"
     ),
-    re.compile(r"(?i)\b(?:task|process) *#? *(?P<rank>\d+) (?:on|\(|of)\b"),
+    re.compile(r"(?i)\b(?:task|process) *#? *(?P<rank>\d+) (?:on|of)\b"),
 )
 _DEVICES = (
     re.compile(r"(?i)\b(?:PCI:?|GPU) ?(?P<device>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?)\b"),
@@ -95,15 +95,15 @@ def located(cause: Finding, observed: Observed) -> Finding:
 
 def _named(cause: Finding, observed: Observed) -> Finding:
     """Return the cause with the places that its own words name, or those of lines of the same message."""
-    classes = cause.entry.cause_class
+    kind = cause.entry.cause_class
     beside = [
         f
         for f in observed.findings
         if f.entry.name in _BESIDE and f.number == cause.number and abs(f.line - cause.line) <= _CLOSE
     ]
     rank = _in_words(_RANKS, cause.text) if cause.rank is None else None
-    device = _in_words(_DEVICES, cause.text) if classes in _OF_DEVICES else None
-    path = _in_words(_PATHS, cause.text) if classes in _OF_FILES else None
+    device = _in_words(_DEVICES, cause.text) if kind in _OF_DEVICES else None
+    path = _in_words(_PATHS, cause.text) if kind in _OF_FILES else None
     return msgspec.structs.replace(
         cause,
         rank=int(rank) if rank is not None else cause.rank,
