@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.runtime.isolator.conftest import World, node_exception
+from tests.runtime.isolator.conftest import World, make_setup, node_exception
 from tests.runtime.isolator.test_core_nodes import lost, replaces
 from whesl.runtime.isolator.core.events_and_commands import ClaimNodes, StartAttempt, StepsSeen
 
@@ -55,3 +55,14 @@ def test_where_too_little_is_known_it_uses_all_nodes(
 
 def test_a_task_that_has_said_which_part_it_uses_keeps_it(world: Make) -> None:
     assert beside(world, ("n1",), ("n3",), active=2).state.nodes.active == ("n1", "n2")
+
+
+@pytest.mark.parametrize(
+    ("said", "active", "claims"),
+    [(None, ("n2", "n3"), False), (None, ("n2",), True), (2, ("n2", "n3"), True), (3, ("n2", "n3"), False)],
+    ids=["all", "learned", "said", "all, said"],
+)
+def test_a_task_claims_what_is_a_part(said: int | None, active: tuple[str, ...], claims: bool) -> None:
+    """Without the isolator's own node, two of three nodes are all that a task may use."""
+    setup = make_setup(nodes=("n1", "n2", "n3"), account="/a", active=said, use_own_node=False)
+    assert setup.claims(active) is claims

@@ -59,9 +59,10 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
         return self.spec.exceptions_of(self.task) if self.spec is not None else ()
 
     def claims(self, active: tuple[str, ...]) -> bool:
-        """Whether the account has to say which nodes a task uses: it uses fewer than it could."""
+        """Whether the account has to say which nodes a task uses: a part, as its user says or as it is."""
         most, _ = node_division.usual(self.nodes, self.own_node, use_own=self.use_own_node)
-        return bool(self.account) and len(active) < most
+        part = self.active is not None and self.active < len(self.nodes)
+        return bool(self.account) and (part or len(active) < most)
 
     def unwatched(self) -> str:
         """Return the warning for a task that no exception names: one of the names may be wrong."""
