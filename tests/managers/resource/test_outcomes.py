@@ -87,6 +87,8 @@ def test_pbs(letter: str, status: int | None, state: str, shell: int | None) -> 
     assert (found.state, found.status) == (state, shell)
     assert found.files == ("/home/u/a.o7", "/home/u/a.e7")
     assert "used mem=1048576kb" in found.told
+    told["Jobs"]["7.pbs"]["Output_Path"] = "login1:/home/u/"
+    assert lookup.look_up("7.pbs", answers(qstat=json.dumps(told))).files[0] == "/home/u/7.pbs.OU"
 
 
 @pytest.mark.parametrize(

@@ -76,3 +76,9 @@ def test_doctor_and_why_ask_a_real_pbs(bed: PbsBed, tmp_path: Path) -> None:
     bed.wait_for(lambda: bed.job(job).get("job_state") == "F", "the job is over")
     why = bed.run(*whesl, "why", job, WHESL_HOME=home)
     assert "Segmentation fault" in why.stdout, why.stderr
+    script = "[ $PBS_ARRAY_INDEX = 1 ] || { echo 'Disk quota exceeded'; exit 3; }"
+    array = bed.submit(script, "-J", "1-2", "-o", str(tmp_path), "-j", "oe")
+    bed.wait_for(lambda: bed.job(array).get("job_state") == "F", "the array is over")
+    why = bed.run(*whesl, "why", array, WHESL_HOME=home)
+    assert "Disk quota exceeded" in why.stdout, why.stderr
+    assert f"{array.replace('[]', '[2]')}.OU" in why.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 from tests.equipment.pbsbed import PbsBed
 
 BIN = Path(sys.executable).parent
+# Commands of other managers: the login node of the tests has none of them.
+OTHERS = ("sbatch", "srun", "salloc", "scontrol", "squeue", "sinfo", "sacct", "scancel", "flux")
 RULES = """\
 DECLARE ENTITY JOB
 DECLARE EXCEPTION_TYPE JOB_LEVEL
@@ -79,17 +82,23 @@ pytestmark = [pytest.mark.pbs, pytest.mark.xdist_group("pbs"), pytest.mark.slow]
 
 
 class Login:
-    """A directory on a login node of the bed, from which workflows are run."""
+    """A directory on a login node of the bed, which has PBS alone: workflows are run from there."""
 
     def __init__(self, bed: PbsBed, place: Path) -> None:
         self.bed, self.place = bed, place
         self.environment = {**bed.outside, "WHESL_HOME": str(place / "home")}
-        self.environment["PATH"] = f"{BIN}:{self.environment['PATH']}"
+        commands = place / "commands"
+        commands.mkdir()
+        for directory in self.environment["PATH"].split(os.pathsep):
+            for command in Path(directory).glob("*"):
+                if command.name not in OTHERS and not (commands / command.name).is_symlink():
+                    (commands / command.name).symlink_to(command)
+        self.environment["PATH"] = f"{BIN}:{commands}"
 
     def begin(self, *sources: str, rules: str = RULES) -> subprocess.Popen[str]:
         """Start a run."""
         (self.place / "rules.esl").write_text(rules)
-        words = [str(BIN / "whesl"), "run", *sources, "-e", "rules.esl", "--rjms", "pbs", "--poll", "0.5"]
+        words = [str(BIN / "whesl"), "run", *sources, "-e", "rules.esl", "--poll", "0.5"]
         return subprocess.Popen(
             [*words, "--json"],
             env=self.environment,

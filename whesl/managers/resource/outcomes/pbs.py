@@ -45,8 +45,8 @@ def outcome(job: str, run: Run) -> JobOutcome | None:
     status = records.number(found.get("Exit_status"))
     state = states.job_state(str(found.get("job_state", "")), records.number(found.get("substate")), status)
     files = [
-        _path(found, "Output_Path", job),
-        *([] if found.get("Join_Path") == "oe" else [_path(found, "Error_Path", job)]),
+        _path(found, "Output_Path", job, ".OU"),
+        *([] if found.get("Join_Path") == "oe" else [_path(found, "Error_Path", job, ".ER")]),
     ]
     return JobOutcome(
         state="RUNNING" if state is JobState.COMPLETING else state.value,
@@ -71,10 +71,11 @@ def _of_array(job: str, run: Run) -> JobOutcome | None:
     return msgspec.structs.replace(found, told=said)
 
 
-def _path(found: dict[str, Any], name: str, job: str) -> str:
-    """Return the path of ``host:path``, with the index of the job in its array."""
+def _path(found: dict[str, Any], name: str, job: str, suffix: str) -> str:
+    """Return the path of ``host:path``: with the job's index in its array, and PBS's name in a directory."""
     index = job.partition("[")[2].partition("]")[0]
-    return str(found.get(name, "")).partition(":")[2].replace(_INDEX, index)
+    path = str(found.get(name, "")).partition(":")[2].replace(_INDEX, index)
+    return f"{path}{job}{suffix}" if path.endswith("/") else path
 
 
 def _words(found: dict[str, Any]) -> list[str]:

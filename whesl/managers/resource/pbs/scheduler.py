@@ -18,7 +18,7 @@ from whesl.managers.resource.pbs import records, states
 from whesl.managers.resource.pbs.command import TIMEOUT, DeniedError, NoSuchJobError, PbsCommands, failure
 from whesl.managers.resource.pbs.submission import submission
 from whesl.managers.resource.port import JobRecord, JobRequest, NodeRecord
-from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError
+from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 from whesl.model.states import JobState, NodeState
 
 _ID = re.compile(r"\d+(?:\[\d*\])?(?:\.[\w.-]+)?")
@@ -172,9 +172,17 @@ class PbsScheduler:
                 deadline = time.monotonic() + _STARTS
                 while self._starts(job_id) and time.monotonic() < deadline:
                     self._sleep(_POLL)
-                self._commands.run("qdel", job_id)
+                self._delete(job_id)
             else:
                 self._commands.run("qsig", "-s", signals.Signals(signal).name, job_id)
+
+    def _delete(self, job_id: str) -> None:
+        try:
+            self._commands.run("qdel", job_id)
+        except TransientError:
+            record = self.jobs([job_id]).get(job_id)
+            if record is not None and not record.state.ended and record.state is not JobState.COMPLETING:
+                raise
 
     def _starts(self, job_id: str) -> bool:
         told = next(iter(self._told([job_id]).values()), {})
