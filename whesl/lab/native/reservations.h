@@ -24,17 +24,15 @@ static void make_room(Machine *m) {
         m->full = 1;
 }
 
-/* Return the last part that begins no later than `time`. */
+/* Return the last part that begins no later than `time`; the search has no branch that a processor has to guess. */
 static whole locate(const Machine *m, double time) {
-    whole lo = m->lo, hi = m->hi;
-    while (hi - lo > 1) {
-        whole middle = (lo + hi) >> 1;
-        if (m->times[middle] <= time)
-            lo = middle;
-        else
-            hi = middle;
+    const double *at = m->times + m->lo;
+    for (whole count = m->hi - m->lo; count > 1;) {
+        whole half = count >> 1;
+        at += at[half] <= time ? half : 0;
+        count -= half;
     }
-    return lo;
+    return at - m->times;
 }
 
 /* Move the parts from `at` on by one place, up or down. */
@@ -56,39 +54,37 @@ static whole cut(Machine *m, double time) {
     return at + 1;
 }
 
-/* Take `size` nodes from `begin` to `end`, or give them back where it is negative. */
-static void occupy(Machine *m, double begin, double end, whole size) {
+/* Take `size` nodes from `begin` to `end`, or give them back where it is negative; return the most free ones then. */
+static whole occupy(Machine *m, double begin, double end, whole size) {
     make_room(m);
     if (m->full)
-        return;
-    whole first = cut(m, begin), last = end < INFINITY ? cut(m, end) : m->hi;
-    for (whole at = first; at < last; at++)
+        return 0;
+    whole first = cut(m, begin), last = end < INFINITY ? cut(m, end) : m->hi, most = 0;
+    for (whole at = first; at < last; at++) {
         m->frees[at] -= size;
+        most = m->frees[at] > most ? m->frees[at] : most;
+    }
     if (last < m->hi && m->frees[last] == m->frees[last - 1])
         shift(m, last + 1, -1);
     if (first > m->lo && m->frees[first] == m->frees[first - 1])
         shift(m, first + 1, -1);
+    return most;
 }
 
 /* Return the earliest start of a job, looked for up to `until`; `before` where there is none before that. */
 static double earliest(const Machine *m, double now, whole size, double duration, double before, double until) {
-    double start = now;
-    int fits = 0;
-    for (whole at = m->lo; at < m->hi && m->times[at] < before; at++) {
-        if (m->frees[at] < size) {
-            fits = 0;
+    double end = before < until ? before : until;
+    for (whole at = m->lo; at < m->hi && m->times[at] < end; at++) {
+        if (m->frees[at] < size)
             continue;
-        }
-        if (!fits) {
-            if (m->times[at] >= until)
-                break;
-            fits = 1;
-            start = m->times[at] > now ? m->times[at] : now;
-        }
-        if (at + 1 < m->hi && m->times[at + 1] >= start + duration)
+        double start = m->times[at] > now ? m->times[at] : now;
+        double over = start + duration < before ? start + duration : before;
+        while (++at < m->hi && m->times[at] < over && m->frees[at] >= size)
+            ;
+        if (at == m->hi || m->times[at] >= over)
             return start;
     }
-    return fits ? start : before;
+    return before;
 }
 
 /* Note when nodes became free; where there is no place left, the last span becomes wide enough for both. */
@@ -101,10 +97,10 @@ static void rise(Machine *m, double begin, double end) {
     m->risen[m->spans++] = (Span){begin, end};
 }
 
-/* Raise `most` to the nodes free at any time in the spans from `since` on, and `last` to the last one's end. */
-static void look(const Machine *m, whole since, whole *most, double *last) {
-    for (; since < m->spans; since++) {
-        Span span = m->risen[since];
+/* Raise `most` to the nodes free at any time in the spans, and `last` to the last one's end. */
+static void look(const Machine *m, whole *most, double *last) {
+    for (whole number = 0; number < m->spans; number++) {
+        Span span = m->risen[number];
         if (span.end > *last)
             *last = span.end;
         for (whole at = locate(m, span.begin); at < m->hi && m->times[at] < span.end; at++)
@@ -120,7 +116,7 @@ static void look(const Machine *m, whole since, whole *most, double *last) {
 static void compress(Machine *m, whole behind, double now) {
     whole known = m->spans, most = 0;
     double last = -INFINITY;
-    look(m, 0, &most, &last);
+    look(m, &most, &last);
     for (whole job = next_waiting(m, m->first); job >= 0 && job < behind; job = next_waiting(m, job + 1)) {
         double old = m->begin[job], limit = m->limit[job];
         whole size = m->size[job];
@@ -129,14 +125,17 @@ static void compress(Machine *m, whole behind, double now) {
         double new = earliest(m, now, size, limit, old, last);
         if (new >= old)
             continue;
-        if (old < INFINITY)
-            occupy(m, old, old + limit, -size);
+        if (old < INFINITY) {
+            whole risen = occupy(m, old, old + limit, -size);
+            most = risen > most ? risen : most;
+        } else
+            most = m->nodes;
+        last = old + limit > last ? old + limit : last;
         occupy(m, new, new + limit, size);
         m->begin[job] = new;
         if (m->spans == SPANS && known > SPANS - 1)
             known = SPANS - 1;
         rise(m, old, old + limit);
-        look(m, m->spans - 1, &most, &last);
     }
     m->spans -= known;
     memmove(m->risen, m->risen + known, (size_t)m->spans * sizeof *m->risen);
