@@ -18,9 +18,14 @@ NOTHING = "nothing"
 YES, NO = "requeue", "no-requeue"
 
 
-def granted(spares: int, workflow: str, step: str) -> str:
-    """Return the value of ``GRANTED_SPARES``: how many spare nodes a submission asked for, and for whom."""
-    return f"{spares} {workflow}/{step}"
+def inside(spares: int, requeue: str, workflow: str, step: str) -> dict[str, str]:
+    """Return the variables by which a job knows its spares, and what its user has said of a requeue.
+
+    ``requeue`` is ``NOTHING``, ``YES`` or ``NO``; '' where it is not known.
+    """
+    whose = f"{workflow}/{step}"
+    known = {REQUEUE_SAID: f"{requeue} {whose}"} if requeue else {}
+    return {GRANTED_SPARES: f"{spares} {whose}", **known}
 
 
 def spares_granted(environment: Mapping[str, str], workflow: str, step: str) -> int | None:
@@ -28,11 +33,6 @@ def spares_granted(environment: Mapping[str, str], workflow: str, step: str) -> 
     count, _, whose = environment.get(GRANTED_SPARES, "").partition(" ")
     known = count.isascii() and count.isdigit() and whose == f"{workflow}/{step}"
     return int(count) if known else None
-
-
-def requeue_known(said: str, workflow: str, step: str) -> str:
-    """Return the value of ``REQUEUE_SAID``: what a user has said of running a job again, and of which job."""
-    return f"{said} {workflow}/{step}"
 
 
 def requeue_said(environment: Mapping[str, str], workflow: str, step: str) -> str:

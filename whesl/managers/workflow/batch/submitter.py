@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -14,19 +13,12 @@ import msgspec
 
 from whesl.files import file_retry
 from whesl.managers.resource import manager_table
-from whesl.managers.resource.granted_spares_and_requeue import (
-    GRANTED_SPARES,
-    REQUEUE_SAID,
-    YES,
-    granted,
-    requeue_known,
-)
+from whesl.managers.resource.granted_spares_and_requeue import YES, inside
 from whesl.managers.resource.port import JobRequest, ReadsScripts, Scheduler
 from whesl.managers.workflow import script_wrapping
 from whesl.managers.workflow.batch.submission_commands import COMMANDS, SubmissionCommand
 from whesl.managers.workflow.port import RunPlan
-from whesl.managers.workflow.submission import bad_nodes_file, once, submit_with_fallbacks
-from whesl.model import home as places
+from whesl.managers.workflow.submission import submit_with_fallbacks
 from whesl.model.errors import CouldNotObserveError, RefusedError, TransientError, UsageError
 
 _TOLD = ("WHESL_HOME", "WHESL_PYTHON", "WHESL_RJMS")  # of the run's own environment
@@ -125,20 +117,10 @@ class ByPort:
         text = os.fsdecode(file_retry.retried(Path(file).read_bytes))
         wrapped = script_wrapping.read_wrapped(text, file)
         assert wrapped is not None, "prepare has wrapped it"
-        home = Path(places.chosen(self._plan.environment, wrapped.home))
         file_retry.retried(lambda: Path(file).chmod(0o700))  # it may be started where it stands
-        ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
         try:
             asked = self._reader.request_of(file, self._plan.arguments)
-            with ledger.locked():
-                job = once.submit_once(
-                    ledger,
-                    wrapped.task,
-                    self._scheduler,
-                    lambda token: self._with_fallbacks(asked, token, wrapped, after, home),
-                    time.sleep,
-                    time.time,
-                )
+            job = self._with_fallbacks(asked, wrapped, after)
         except (UsageError, RefusedError) as error:
             raise RefusedError(f"{Path(file).name} was not submitted: {error.message}") from error
         except CouldNotObserveError as error:
@@ -149,16 +131,12 @@ class ByPort:
     def _with_fallbacks(
         self,
         asked: JobRequest,
-        token: str,
         wrapped: script_wrapping.WrappedScript,
         after: Sequence[str],
-        home: Path,
     ) -> str:
-        again = requeue_known(YES, wrapped.workflow, wrapped.step) if asked.requeue else ""
-
-        def wish(spares: bool, avoided: tuple[str, ...]) -> _Wish:
+        def wish(token: str, spares: bool, avoided: tuple[str, ...]) -> _Wish:
             count = wrapped.spares if spares else 0
-            said = {GRANTED_SPARES: granted(count, wrapped.workflow, wrapped.step), REQUEUE_SAID: again}
+            said = inside(count, YES if asked.requeue else "", wrapped.workflow, wrapped.step)
             told = {name: self._plan.environment[name] for name in _TOLD if name in self._plan.environment}
             request = msgspec.structs.replace(
                 asked,
@@ -174,7 +152,8 @@ class ByPort:
 
         return submit_with_fallbacks.submit(
             wrapped,
-            bad_nodes_file.read(home, time.time()),
+            self._plan.environment,
+            self._scheduler,
             rewrite=wish,
             impossible=lambda wanted: submit_with_fallbacks.too_many(self._scheduler, wanted.request.nodes),
             call=lambda wanted: self._scheduler.submit(wanted.request),

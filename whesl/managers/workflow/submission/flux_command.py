@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,15 +19,8 @@ import msgspec
 from whesl.files.decode_errors import UNDECODABLE
 from whesl.managers import resource
 from whesl.managers.workflow import script_wrapping
-from whesl.managers.workflow.submission import (
-    bad_nodes_file,
-    flux_directives,
-    jobspec,
-    once,
-    submit_with_fallbacks,
-)
+from whesl.managers.workflow.submission import flux_directives, jobspec, submit_with_fallbacks
 from whesl.managers.workflow.submission.jobspec import Jobspec
-from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, WheslError
 
 _TIMEOUT = 120.0  # seconds for one command of Flux
@@ -105,27 +97,19 @@ def submit(
     flags: Sequence[str] = (),
 ) -> str:
     """Submit a wrapped script's jobspec once and return the job's id; raises WheslError."""
-    home = Path(places.chosen(os.environ, wrapped.home))
-    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
     options = [f"--urgency={urgency}"] if urgency else []
     if flags:
         options.append(f"--flags={','.join(flags)}")
-
-    def attempt(token: str) -> str:
-        return submit_with_fallbacks.submit(
-            wrapped,
-            bad_nodes_file.read(home, time.time()),
-            rewrite=lambda spares, avoided: jobspec.rewrite(
-                wanted, wrapped, token, spares=spares, avoid=avoided, hidden=hidden
-            ),
-            impossible=lambda wish: impossible(real, wish.jobspec),
-            call=lambda wish: _submit(real, wish.jobspec, options),
-        )
-
-    with ledger.locked():
-        return once.submit_once(
-            ledger, wrapped.task, resource.scheduler("flux"), attempt, time.sleep, time.time
-        )
+    return submit_with_fallbacks.submit(
+        wrapped,
+        os.environ,
+        resource.scheduler("flux"),
+        rewrite=lambda token, spares, avoided: jobspec.rewrite(
+            wanted, wrapped, token, spares=spares, avoid=avoided, hidden=hidden
+        ),
+        impossible=lambda wish: impossible(real, wish.jobspec),
+        call=lambda wish: _submit(real, wish.jobspec, options),
+    )
 
 
 def impossible(real: str, spec: Jobspec) -> str:

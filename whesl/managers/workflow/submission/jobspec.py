@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from whesl.files import file_retry
-from whesl.managers.resource.granted_spares_and_requeue import GRANTED_SPARES, granted
+from whesl.managers.resource.granted_spares_and_requeue import inside
 from whesl.managers.workflow import script_wrapping
 from whesl.model.errors import UsageError
 
@@ -126,7 +126,7 @@ def rewrite(
                 environment[name] = without(str(environment[name]), hidden)
                 if name == "PYTHONPATH" and not environment[name]:
                     del environment[name]
-        environment[GRANTED_SPARES] = granted(count, wrapped.workflow, wrapped.step)
+        environment.update(inside(count, "", wrapped.workflow, wrapped.step))
     return Rewritten(jobspec=new, spares=count, notices=tuple(notices))
 
 

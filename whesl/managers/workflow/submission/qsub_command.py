@@ -5,24 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from whesl.files import file_retry
 from whesl.managers import resource
-from whesl.managers.resource.granted_spares_and_requeue import (
-    GRANTED_SPARES,
-    REQUEUE_SAID,
-    granted,
-    requeue_known,
-)
+from whesl.managers.resource.granted_spares_and_requeue import inside
 from whesl.managers.resource.pbs.command import PbsCommands
 from whesl.managers.workflow import script_wrapping
-from whesl.managers.workflow.submission import bad_nodes_file, once, submit_with_fallbacks
+from whesl.managers.workflow.submission import submit_with_fallbacks
 from whesl.managers.workflow.submission.jobspec import without
 from whesl.managers.workflow.submission.qsub_rewriting import Call, Rewritten, parse_call, rewrite, stays
-from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, UsageError, WheslError
 
 _TIMEOUT = 120.0  # seconds
@@ -76,35 +69,22 @@ def _wrapped(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.Wrapp
 def _submit(
     call: Call, text: str, wrapped: script_wrapping.WrappedScript, environment: dict[str, str]
 ) -> str:
-    home = Path(places.chosen(environment, wrapped.home))
-    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
     commands = PbsCommands(environment, timeout=_TIMEOUT)
     scheduler = resource.scheduler("pbs")
 
     def call_with(wish: Rewritten) -> str:
-        # Only this variable tells inside the job whether its last node is a spare or the user's own.
-        said_inside = {
-            GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
-            REQUEUE_SAID: requeue_known(wish.requeue, wrapped.workflow, wrapped.step),
-        }
-        job = commands.run("qsub", *wish.words, environ=said_inside).strip()
+        told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step)
+        job = commands.run("qsub", *wish.words, environ=told).strip()
         if not job:
             raise CouldNotObserveError("qsub's reply has no job id")
         return job
 
-    def submit(token: str) -> str:
-        if bad := bad_nodes_file.read(home, time.time()):
-            print(  # noqa: T201 - it stands in for a command
-                f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: PBS can only be told which to take",
-                file=sys.stderr,
-            )
-        return submit_with_fallbacks.submit(
-            wrapped,
-            (),
-            rewrite=lambda spares, _: rewrite(call, text, wrapped, token, spares=spares),
-            impossible=lambda wish: submit_with_fallbacks.too_many(scheduler, wish.nodes),
-            call=call_with,
-        )
-
-    with ledger.locked():
-        return once.submit_once(ledger, wrapped.task, scheduler, submit, time.sleep, time.time)
+    return submit_with_fallbacks.submit(
+        wrapped,
+        environment,
+        scheduler,
+        rewrite=lambda token, spares, _: rewrite(call, text, wrapped, token, spares=spares),
+        impossible=lambda wish: submit_with_fallbacks.too_many(scheduler, wish.nodes),
+        call=call_with,
+        excludes_none="PBS can only be told which to take",
+    )

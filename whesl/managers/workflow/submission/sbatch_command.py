@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -16,20 +15,14 @@ import msgspec
 from whesl.files import file_retry
 from whesl.managers import resource
 from whesl.managers.resource import manager_table
-from whesl.managers.resource.granted_spares_and_requeue import (
-    GRANTED_SPARES,
-    REQUEUE_SAID,
-    granted,
-    requeue_known,
-)
+from whesl.managers.resource.granted_spares_and_requeue import inside
 from whesl.managers.resource.slurm.command import failure
 from whesl.managers.resource.slurm.slurm_command_output import comment_for
 from whesl.managers.workflow import script_wrapping
-from whesl.managers.workflow.submission import bad_nodes_file, file_in_place, once, submit_with_fallbacks
+from whesl.managers.workflow.submission import file_in_place, once, submit_with_fallbacks
 from whesl.managers.workflow.submission.jobspec import without
 from whesl.managers.workflow.submission.sbatch_options import Call, parse_call
 from whesl.managers.workflow.submission.sbatch_rewriting import Rewritten, original_comment, rewrite
-from whesl.model import home as places
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 
 # Seconds: above Slurm's own patience (MessageTimeout, tried more than once).
@@ -87,43 +80,32 @@ def read(arguments: Sequence[str]) -> tuple[Call, str, script_wrapping.WrappedSc
 def _submit(
     real: str, call: Call, text: str, wrapped: script_wrapping.WrappedScript, environment: dict[str, str]
 ) -> str:
-    home = Path(places.chosen(environment, wrapped.home))
-    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
     name = environment.get("WHESL_RJMS") or manager_table.behind("sbatch", environment)
     remark = original_comment(call, text)
 
-    def submit(token: str) -> str:
-        comment = comment_for(token, remark)
-
-        def call_with(wish: Rewritten) -> str:
-            # Only this variable tells inside the job whether its last node is a spare or the user's own.
-            said_inside = {
-                GRANTED_SPARES: granted(wish.spares, wrapped.workflow, wrapped.step),
-                REQUEUE_SAID: requeue_known(wish.requeue, wrapped.workflow, wrapped.step),
-            }
-            return _call(real, wish.words, {**environment, **said_inside}, _place(call, wrapped))
-
-        return submit_with_fallbacks.submit(
-            wrapped,
-            bad_nodes_file.read(home, time.time()),
-            rewrite=lambda spares, avoided: rewrite(
-                call,
-                text,
-                wrapped,
-                comment,
-                environment,
-                spares=spares,
-                avoid=avoided,
-                exists=os.path.exists,
-            ),
-            impossible=lambda wish: _impossible(real, wish.words, environment),
-            call=call_with,
-        )
+    def call_with(wish: Rewritten) -> str:
+        told = inside(wish.spares, wish.requeue, wrapped.workflow, wrapped.step)
+        return _call(real, wish.words, {**environment, **told}, _place(call, wrapped))
 
     # The adapters start the scheduler's commands; those must be the real ones.
     os.environ["PATH"] = environment["PATH"]
-    with ledger.locked():
-        return once.submit_once(ledger, wrapped.task, resource.scheduler(name), submit, time.sleep, time.time)
+    return submit_with_fallbacks.submit(
+        wrapped,
+        environment,
+        resource.scheduler(name),
+        rewrite=lambda token, spares, avoided: rewrite(
+            call,
+            text,
+            wrapped,
+            comment_for(token, remark),
+            environment,
+            spares=spares,
+            avoid=avoided,
+            exists=os.path.exists,
+        ),
+        impossible=lambda wish: _impossible(real, wish.words, environment),
+        call=call_with,
+    )
 
 
 def _impossible(real: str, words: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -7,11 +7,15 @@ scheduler refuses a job, or takes it and never starts it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from whesl.managers.resource.port import Scheduler
 from whesl.managers.workflow.script_wrapping import WrappedScript
+from whesl.managers.workflow.submission import bad_nodes_file, once
+from whesl.model import home as places
 from whesl.model.errors import RefusedError, WheslError
 
 
@@ -39,30 +43,62 @@ W = TypeVar("W", bound=Wish)
 
 def submit(
     wrapped: WrappedScript,
-    bad: tuple[str, ...],
+    environment: Mapping[str, str],
+    scheduler: Scheduler,
     *,
-    rewrite: Callable[[bool, tuple[str, ...]], W],
+    rewrite: Callable[[str, bool, tuple[str, ...]], W],
     impossible: Callable[[W], str],
     call: Callable[[W], str],
+    excludes_none: str = "",
 ) -> str:
-    """Submit a task's job with all that is wanted, or without what the scheduler refuses.
+    """Submit a task's job once: with spares and off bad nodes, or without what the scheduler refuses.
 
     Args:
         wrapped: the task's script.
-        bad: nodes that it is to be kept off.
-        rewrite: returns the job with spares or without, and kept off these nodes.
+        environment: the caller's, which may name the WHESL home.
+        scheduler: finds the jobs of earlier submissions of the task.
+        rewrite: returns the job with a token, with spares or without, and kept off some nodes.
         impossible: returns why the scheduler could never run a job, "" when it could or does not say.
         call: submits a job and returns its id; raises RefusedError.
+        excludes_none: why the scheduler cannot keep a job off nodes, "" where it can.
 
     Returns the job's id, and prints what the caller should know on standard error. Raises what ``call``
-    raises, of refusals the last one.
+    raises, of refusals the last one, and what ``once.submit_once`` raises.
     """
+    home = Path(places.chosen(environment, wrapped.home))
+    ledger = once.Ledger(places.submissions(home, wrapped.workflow), wrapped.task)
+
+    def attempt(token: str) -> str:
+        return _attempt(
+            wrapped,
+            bad_nodes_file.read(home, time.time()),
+            lambda spares, avoided: rewrite(token, spares, avoided),
+            impossible,
+            call,
+            excludes_none,
+        )
+
+    with ledger.locked():
+        return once.submit_once(ledger, wrapped.task, scheduler, attempt, time.sleep, time.time)
+
+
+def _attempt(
+    wrapped: WrappedScript,
+    bad: tuple[str, ...],
+    rewrite: Callable[[bool, tuple[str, ...]], W],
+    impossible: Callable[[W], str],
+    call: Callable[[W], str],
+    excludes_none: str,
+) -> str:
+    said: dict[str, None] = {}
+    if bad and excludes_none:
+        said[f"whesl: {wrapped.task} is not kept off {', '.join(bad)}: {excludes_none}"] = None
+        bad = ()
     variants = [
         (spares, avoided)
         for spares in dict.fromkeys((bool(wrapped.spares), False))
         for avoided in dict.fromkeys((bad, ()))
     ]
-    said: dict[str, None] = {}
     reason = job = ""
     for spares, avoided in variants:
         last = (spares, avoided) == variants[-1]
