@@ -62,7 +62,9 @@ if TYPE_CHECKING:
 
 
 def check(rules: str | Path, *, workflow: str | Path | None = None) -> tuple[Diagnostic, ...]:
-    """Find everything that is wrong with a file of rules, as ``whesl check`` does.
+    """Find everything that is wrong with a file of rules, as ``whesl check`` does for the text alone.
+
+    Whether paths, handlers and variables exist on this host is looked for by the command only.
 
     Args:
         rules: the file, or ``default`` for the policy that ships.
