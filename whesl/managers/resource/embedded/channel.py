@@ -108,7 +108,12 @@ class Channel:
 
 
 def watch_writing(selector: BaseSelector, channel: Channel) -> None:
-    """Let a selector report a connection as writable for as long as unsent bytes are queued."""
+    """Let a selector report a connection as writable for as long as unsent bytes are queued.
+
+    Args:
+        selector: has the connection registered.
+        channel: the connection.
+    """
     from selectors import EVENT_READ, EVENT_WRITE  # most commands never need this module
 
     key = selector.get_key(channel)
@@ -163,8 +168,11 @@ class Directory:
     def connect_patiently(self, name: str, patience: float) -> Channel:
         """Connect, with retries for ``patience`` seconds. Raises CouldNotObserveError.
 
-        A missing socket file means that no server is being restarted: retries then end after NO_SOCKET
-        seconds.
+        A missing socket file means that no server is being restarted: retries then end after NO_SOCKET s.
+
+        Args:
+            name: the socket's file name.
+            patience: seconds of retries.
         """
         begun = time.monotonic()
         while True:

@@ -41,7 +41,12 @@ class Cluster:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], name: str | None = None) -> Cluster:
-        """Return the cluster called ``name``; None takes WHESL_LOCAL's, or the default one in WHESL_HOME."""
+        """Return the cluster called ``name``; None takes WHESL_LOCAL's, or the default one in WHESL_HOME.
+
+        Args:
+            environ: variables with WHESL_LOCAL and WHESL_HOME.
+            name: a cluster's name below WHESL_HOME.
+        """
         chosen = environ.get("WHESL_LOCAL", "")
         if name is not None or not chosen:
             home = places.chosen(environ)
@@ -65,10 +70,12 @@ class Cluster:
             return file.read()
 
     def prepare(self) -> None:
-        """Create the directories. Raises RefusedError when other users have access to them, UsageError."""
+        """Create the directories.
+
+        Raises RefusedError when other users can enter the cluster's, UsageError when one cannot be created.
+        """
         try:
-            # ``makedirs`` applies its mode to the last directory only; WHESL_HOME, two levels up, is private,
-            # too.
+            # ``makedirs`` applies its mode to the last directory only; WHESL_HOME is two levels up.
             above = os.path.dirname(self.path)  # noqa: PTH120
             for place in (os.path.dirname(above), above):  # noqa: PTH120
                 os.makedirs(place, mode=0o700, exist_ok=True)  # noqa: PTH103
@@ -84,11 +91,16 @@ class Cluster:
             )
 
     def connect(self, patience: float = PATIENCE) -> Channel:
-        """Connect to the server. Raises CouldNotObserveError after ``patience`` seconds without one."""
+        """Connect to the server. Raises CouldNotObserveError when it does not accept in ``patience`` s."""
         return self.sockets.connect_patiently(SERVER, patience)
 
     def call(self, message: Message, *, patience: float = PATIENCE, timeout: float = TIMEOUT) -> AnyMessage:
         """Send the server one request and return its answer.
+
+        Args:
+            message: the request.
+            patience: seconds to wait for a connection.
+            timeout: seconds to wait for the answer.
 
         Raises CouldNotObserveError without an answer, RefusedError or TransientError as the server says.
         """
@@ -109,7 +121,14 @@ class Cluster:
         patience: float = PATIENCE,
         timeout: float = TIMEOUT,
     ) -> _Answer:
-        """Return the server's answer. Raises as ``call``; CouldNotObserveError for another type of answer."""
+        """Return the server's answer. Raises as ``call``; CouldNotObserveError for another type of answer.
+
+        Args:
+            message: the request.
+            kind: the type of the answer.
+            patience: seconds to wait for a connection.
+            timeout: seconds to wait for the answer.
+        """
         answer = self.call(message, patience=patience, timeout=timeout)
         if not isinstance(answer, kind):
             raise CouldNotObserveError(f"the local resource manager answered {type(answer).__name__}")

@@ -34,8 +34,7 @@ _BOOT = (
 def command_prefix() -> list[str]:
     """Return the command line that, followed by a name such as ``sbatch``, runs that Slurm-like command.
 
-    The interpreter is isolated (``-I``): neither the caller's PYTHONPATH nor files in the working directory
-    matter.
+    The interpreter is isolated (``-I``) from the caller's PYTHONPATH and from files in the working directory.
     """
     found = [find_spec("whesl"), find_spec("msgspec")]
     paths = [str(Path(spec.origin).parent.parent) for spec in found if spec is not None and spec.origin]
@@ -69,7 +68,12 @@ def start(cluster: Cluster, settings: Settings | None) -> None:
 
 
 def prepare(cluster: Cluster, settings: Settings) -> None:
-    """Write a cluster's directories, settings and commands. Raises as ``Cluster.prepare``."""
+    """Write a cluster's directories, settings and commands. Raises as ``Cluster.prepare``.
+
+    Args:
+        cluster: the cluster.
+        settings: the settings to write.
+    """
     cluster.prepare()
     _write_settings(cluster, settings)
     write_commands(cluster)
@@ -101,8 +105,11 @@ def start_nodes(cluster: Cluster, names: Sequence[str]) -> float:
 
     Processes that a crashed node left behind are killed first.
 
-    Raises UsageError for an unknown node, RefusedError for a running one, TransientError when one fails to
-    start.
+    Args:
+        cluster: the nodes' cluster.
+        names: the nodes to start.
+
+    Raises UsageError for an unknown node, RefusedError for a running one, TransientError for a failed start.
     """
     for name in names:
         if name not in cluster.settings().nodes:
@@ -118,7 +125,13 @@ def start_nodes(cluster: Cluster, names: Sequence[str]) -> float:
 
 
 def wait_for_nodes(cluster: Cluster, names: Sequence[str], since: float = 0.0) -> None:
-    """Wait until nodes that were started after ``since`` have registered. Raises TransientError."""
+    """Wait until nodes that were started after ``since`` have registered. Raises TransientError.
+
+    Args:
+        cluster: the nodes' cluster.
+        names: the nodes to wait for.
+        since: seconds since the epoch.
+    """
     deadline = time.monotonic() + START_TIMEOUT
     while True:
         answer = cluster.ask(protocol.ListNodes(), protocol.Nodes)
@@ -153,6 +166,10 @@ def stop(cluster: Cluster) -> None:
 def kill_node(cluster: Cluster, name: str) -> int:
     """Crash a node: kill all its processes at once, without a report, and delete its storage.
 
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
+
     Returns the number of killed processes. Raises UsageError for an unknown node.
     """
     _check_name(cluster, name)
@@ -165,19 +182,33 @@ def kill_node(cluster: Cluster, name: str) -> int:
 
 
 def hang_node(cluster: Cluster, name: str) -> None:
-    """Hang a node: stop all its processes with SIGSTOP. Raises RefusedError when the node does not run."""
+    """Hang a node: stop all its processes with SIGSTOP. Raises RefusedError when the node does not run.
+
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
+    """
     _check_name(cluster, name)
     process_lookup.freeze(cluster.path, name, _living(cluster, name))
 
 
 def wake_node(cluster: Cluster, name: str) -> None:
-    """Continue a hung node's processes. Raises RefusedError when the node does not run."""
+    """Continue a hung node's processes. Raises RefusedError when the node does not run.
+
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
+    """
     _check_name(cluster, name)
     process_lookup.thaw(cluster.path, name, _living(cluster, name))
 
 
 def node_pid(cluster: Cluster, name: str) -> int | None:
     """Return the process id of a node's daemon, None when the daemon does not run.
+
+    Args:
+        cluster: the node's cluster.
+        name: the node's name.
 
     Raises CouldNotObserveError when the pid file or /proc cannot be read.
     """

@@ -48,7 +48,13 @@ def cleaned(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def node_set(nodes: Sequence[str], cpus: Sequence[int], tasks: Sequence[int]) -> dict[str, str]:
-    """Return the variables that describe a set of nodes as a job's allocation."""
+    """Return the variables that describe a set of nodes as a job's allocation.
+
+    Args:
+        nodes: names of the nodes.
+        cpus: number of CPUs on each node, in the same order.
+        tasks: number of tasks on each node, in the same order.
+    """
     listed = compress(nodes)
     return {
         "SLURM_JOB_NODELIST": listed,
@@ -159,7 +165,16 @@ def of_step(step: Step, job: Job, cpus: Mapping[str, int], base: Mapping[str, st
 def of_task(
     directory: str, node: str, storage: str, incarnation: str, number: int, tasks: Sequence[int]
 ) -> dict[str, str]:
-    """Return the variables that a node adds to a task's environment."""
+    """Return the variables that a node adds to a task's environment.
+
+    Args:
+        directory: the cluster's directory.
+        node: the node's name.
+        storage: path of the node's local storage.
+        incarnation: ``JOB.RESTART.STEP``.
+        number: the task's number in its step.
+        tasks: numbers of all tasks of the step on this node.
+    """
     return {
         "WHESL_LOCAL": directory,
         CLUSTER: directory,
@@ -179,6 +194,14 @@ def file_name(
     """Return the path for a pattern of ``--output``; a relative one is below the job's working directory.
 
     Digits after the percent sign pad numbers with zeros: ``%4t``.
+
+    Args:
+        pattern: a file name with replacement symbols such as ``%j``.
+        job: the job.
+        node: name for ``%N``.
+        node_index: number for ``%n``.
+        step: the step's number; None for the job's script.
+        task: number for ``%t``.
     """
     values: dict[str, int | str] = {
         "A": job.array_job or job.id,

@@ -1,4 +1,4 @@
-"""Processes of virtual nodes, found in /proc: by descent, by session and by environment."""
+"""Processes of virtual nodes, found in /proc by descent and by environment."""
 
 from __future__ import annotations
 
@@ -47,7 +47,12 @@ def all_processes() -> dict[int, Process]:
 
 
 def variables(pid: int, names: Iterable[str]) -> dict[str, str]:
-    """Return the named variables of the environment that a process was started with; {} when unreadable."""
+    """Return the named variables of the environment that a process was started with; {} when unreadable.
+
+    Args:
+        pid: the process's (or thread's) id.
+        names: names of the variables.
+    """
     entries = (procfs.content(f"/proc/{pid}/environ") or b"").split(b"\0")
     wanted = {name.encode(): name for name in names}
     pairs = (entry.partition(b"=") for entry in entries)
@@ -84,13 +89,23 @@ def descendants(roots: Iterable[int]) -> list[int]:
 
 
 def send(pid: int, number: int) -> None:
-    """Send a signal to a process; one that has ended or belongs to another user is no error."""
+    """Send a signal to a process; one that has ended or belongs to another user is no error.
+
+    Args:
+        pid: the process's id.
+        number: the signal's number.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
 
 
 def send_group(pid: int, number: int) -> None:
-    """Send a signal to a process group; one that has ended or belongs to another user is no error."""
+    """Send a signal to a process group; one that has ended or belongs to another user is no error.
+
+    Args:
+        pid: the process group's id.
+        number: the signal's number.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
 
@@ -167,7 +182,14 @@ def crash(cluster: str, node: str, daemon: int | None, *, patience: float = 10.0
 
 
 def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> None:
-    """Stop all processes of a node with SIGSTOP, its daemon first. Raises TransientError."""
+    """Stop all processes of a node with SIGSTOP, its daemon first. Raises TransientError.
+
+    Args:
+        cluster: the cluster's directory.
+        node: the node's name.
+        daemon: process id of the node's daemon.
+        patience: seconds in which all processes have to stop.
+    """
     send(daemon, signal.SIGSTOP)
     told: set[int] = set()
 
@@ -187,7 +209,13 @@ def freeze(cluster: str, node: str, daemon: int, *, patience: float = 10.0) -> N
 
 
 def thaw(cluster: str, node: str, daemon: int) -> None:
-    """Continue a node's stopped processes with SIGCONT, its daemon last."""
+    """Continue a node's stopped processes with SIGCONT, its daemon last.
+
+    Args:
+        cluster: the cluster's directory.
+        node: the node's name.
+        daemon: process id of the node's daemon.
+    """
     for pid in of_node(cluster, node, daemon):
         send(pid, signal.SIGCONT)
     send(daemon, signal.SIGCONT)

@@ -164,8 +164,8 @@ class Beat(Message, frozen=True, kw_only=True):
 class Report(Message, frozen=True, kw_only=True):
     """An event on a node, repeated until the server acknowledges it.
 
-    ``what``: batch-started, batch-ended, step-ended, cleared. ``code`` and ``signal``: exit code, and the
-    signal that ended the process.
+    ``what``: batch-started, batch-ended, step-ended or cleared. ``code``: exit code. ``signal``: number of
+    the signal that ended the process, 0 for none.
     """
 
     number: int

@@ -61,7 +61,13 @@ class Service:
     # Messages ---------------------------------------------------------------------------------------------
 
     def handle(self, channel: Channel, message: protocol.AnyMessage, now: float) -> None:
-        """Answer one message; a WheslError is sent as Failed."""
+        """Answer one message; a WheslError is sent as Failed.
+
+        Args:
+            channel: the connection on which the message arrived.
+            message: the message.
+            now: seconds since the epoch.
+        """
         name = self._names.get(channel)
         try:
             if isinstance(message, protocol.Beat) and name is not None:
@@ -260,7 +266,12 @@ class Service:
         channel.send(protocol.Jobs(jobs=(job,)))
 
     def forget(self, channel: Channel, now: float) -> None:
-        """Handle a closed connection: drop its requests, abandon its steps, cancel the jobs that it owns."""
+        """Handle a closed connection: drop its requests, abandon its steps, cancel the jobs that it owns.
+
+        Args:
+            channel: the closed connection.
+            now: seconds since the epoch.
+        """
         name = self._names.pop(channel, None)
         if name is not None and self._nodes.get(name) is channel:
             # The node counts as lost only after ``node_timeout`` seconds of silence.

@@ -62,7 +62,13 @@ class Store:
         return [msgspec.json.decode(record, type=kind) for (record,) in rows]
 
     def write(self, jobs: Iterable[Job], steps: Iterable[Step], nodes: Iterable[Node]) -> None:
-        """Write changed records to the disk in one synchronised transaction."""
+        """Write changed records to the disk in one synchronised transaction.
+
+        Args:
+            jobs: changed records of jobs.
+            steps: changed records of steps.
+            nodes: changed records of nodes.
+        """
         encode = self._encode
         execute = self._connection.executemany
         self._connection.execute("BEGIN IMMEDIATE")

@@ -204,7 +204,14 @@ class Runner:
         return readable
 
     def ended(self, task: Task, step: LocalStep, code: int, signum: int) -> None:
-        """Pass the remaining output and the exit of a reaped task on to srun."""
+        """Pass the remaining output and the exit of a reaped task on to srun.
+
+        Args:
+            task: the task.
+            step: the task's step.
+            code: the exit code.
+            signum: number of the signal that ended the task, 0 for none.
+        """
         for stream in task.streams:
             # A stream that ``balance`` has paused is not registered.
             if stream.descriptor in self._selector.get_map():
@@ -232,7 +239,12 @@ class Runner:
                     )
 
     def feed(self, step: LocalStep, data: bytes) -> None:
-        """Write input to the tasks that read it, and confirm with Taken once all tasks have received it."""
+        """Write input to the tasks that read it, and confirm with Taken once all tasks have received it.
+
+        Args:
+            step: the step.
+            data: bytes of input; empty bytes close the tasks' input.
+        """
         step.untaken += len(data)
         for task in step.tasks.values():
             if data:
@@ -301,7 +313,12 @@ class Runner:
         return process_lookup.descendants(roots)
 
     def signal_step(self, step: LocalStep, number: int) -> None:
-        """Send a signal to a step's tasks; SIGKILL also reaches all processes that the tasks started."""
+        """Send a signal to a step's tasks; SIGKILL also reaches all processes that the tasks started.
+
+        Args:
+            step: the step.
+            number: the signal's number.
+        """
         for task in list(step.tasks.values()):
             process_lookup.send_group(task.pid, number)
         if number == signal.SIGKILL:
@@ -321,10 +338,9 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """Start a process as the leader of a new session.
 
-    On a node with limited storage, the process ignores SIGXFSZ: a write beyond the limit fails instead. A
-    process of an attempt carries the attempt's mark (a soft limit), as under Slurm and Flux. The mark is set
-    after the fork: with it, this daemon would count as one of the attempt's processes and be killed with
-    them.
+    On a node with limited storage, the process ignores SIGXFSZ: a write beyond the limit fails instead.
+    A process of an attempt carries the attempt's mark (a soft limit), as under Slurm and Flux. The mark is
+    set after the fork: with it, this daemon would count as an attempt's process and be killed with these.
     """
     hard = resource.getrlimit(resource.RLIMIT_RSS)[1]
     token = env.get(TOKEN, "")

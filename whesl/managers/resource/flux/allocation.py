@@ -151,6 +151,10 @@ class FluxAllocation:
     def signal(self, step: Step, signum: int) -> None:
         """Send a signal to the step's processes on every living node; SIGKILL also goes to its ``flux exec``.
 
+        Args:
+            step: as ``launch`` returned it.
+            signum: the signal's number.
+
         Returns before the signal has arrived, since a silent node that is not yet lost delays the command.
         """
         if not isinstance(step, FluxStep):
@@ -188,7 +192,12 @@ class FluxAllocation:
         return gone if isinstance(gone, bool) else None
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables for WHESL's shim of ``flux``; Flux itself has none that hide nodes."""
+        """Return the variables for WHESL's shim of ``flux``; Flux itself has none that hide nodes.
+
+        Args:
+            active: names of the nodes in use.
+            base: the script's environment, which is not needed here.
+        """
         ranks = self._ranks()
         return {
             INSTANCE: self._environ["FLUX_URI"],
@@ -247,13 +256,19 @@ class FluxAllocation:
             note=note,
             time=float(event["time"]),
             nodes=flux_command_output.nodes_in(note, self._names),
-            # An exception on the allocation's own job concerns no single attempt: all attempts run in that
-            # job.
+            # An exception on the allocation's own job concerns no single attempt: all attempts run in it.
             attempt=attempt if isinstance(attempt, str) and job != self._task_of else None,
         )
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
-        """Raise an exception on this allocation's job; return False for an instance that is no job."""
+        """Raise an exception on this allocation's job; return False for an instance that is no job.
+
+        Args:
+            kind: the exception's type (RFC 21).
+            severity: 0 (ends the job) to 7.
+            note: one line for people.
+            once: raise none where the job's eventlog shows one of this kind and note already.
+        """
         job = self.describe().job_id
         if not job:
             return False

@@ -55,13 +55,25 @@ class FarEnd:
             self.say(id=number, ok=answer)
 
     def fail(self, number: int, error: Exception) -> None:
-        """Answer a request with an error: with Flux's errno, or 0 for an error that is not Flux's."""
+        """Answer a request with an error: with Flux's errno, or 0 for an error that is not Flux's.
+
+        Args:
+            number: the request's id.
+            error: the exception that the operation raised.
+        """
         code = error.errno if isinstance(error, OSError) and error.errno else 0
         text = (code and error.strerror) or f"{type(error).__name__}: {error}"  # type: ignore[attr-defined]
         self.say(id=number, errno=code, error=text)
 
     def exception(self, job: str, when: float, context: Any, attempt: str | None = None) -> None:
-        """Send an event for an exception on a job (RFC 21)."""
+        """Send an event for an exception on a job (RFC 21).
+
+        Args:
+            job: the job's id.
+            when: seconds since the epoch.
+            context: the exception's type, severity and note.
+            attempt: token of the job's attempt; empty for no attempt, None when unknown.
+        """
         self.say(
             event="exception",
             job=job,
@@ -74,7 +86,13 @@ class FarEnd:
 
 
 def raised_in(eventlog: str, kind: str, note: str) -> bool:
-    """Return whether a job's eventlog (RFC 18: one object a line) has an exception of a kind and note."""
+    """Return whether a job's eventlog (RFC 18: one object a line) has an exception of a kind and note.
+
+    Args:
+        eventlog: the eventlog's text.
+        kind: the exception's type.
+        note: the exception's note.
+    """
     for line in eventlog.splitlines():
         try:
             entry = json.loads(line)

@@ -53,7 +53,13 @@ class FluxRefusedError(RefusedError):
 
 
 def failure(operation: str, code: int, text: str) -> WheslError:
-    """Return the error to raise for an operation that Flux has answered with an error."""
+    """Return the error to raise for an operation that Flux has answered with an error.
+
+    Args:
+        operation: the operation's name.
+        code: Flux's errno, 0 for none.
+        text: Flux's message; empty takes the errno's.
+    """
     message = f"flux: {operation}: {text or os.strerror(code)}"
     if code in (errno.EAGAIN, errno.EBUSY):
         return TransientError(message)

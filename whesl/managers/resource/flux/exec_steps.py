@@ -88,7 +88,12 @@ def step_command(request: StepRequest, ranks: Mapping[str, int]) -> list[str]:
 
 
 def signal_command(step: FluxStep, signum: int) -> list[str]:
-    """Return the command that sends a signal to a step's processes on its nodes."""
+    """Return the command that sends a signal to a step's processes on its nodes.
+
+    Args:
+        step: the step.
+        signum: the signal's number.
+    """
     return [*executor(step.ranks), "--dir=/", sys.executable, "-I", _HELPER, "signal", step.step, str(signum)]
 
 

@@ -28,8 +28,7 @@ _RESULTS = {
     "CANCELED": JobState.CANCELLED,
     "TIMEOUT": JobState.TIMEOUT,
 }
-# A broker's rank in a note such as "node failure on n02 (rank 1)"; a "shell rank" is no broker's and does not
-# match.
+# A broker's rank in a note such as "node failure on n02 (rank 1)"; a "shell rank" does not match.
 _RANKS = re.compile(r"\(ranks? ([0-9,-]{1,10000})\)")
 _NAMES = re.compile(r" on ([\w.,\[\]-]{1,10000}?)(?= \(|[\s:;]|$)")
 _LOST = re.compile(r"node failure|lost contact|broker (?:lost|failed)", re.IGNORECASE)
@@ -53,6 +52,10 @@ def node_states(status: Mapping[str, Any], names: Mapping[int, str]) -> dict[str
     """Return the states of nodes by name, in the view of the resource service.
 
     A torpid broker has been silent for a while, so that its node's state is UNKNOWN.
+
+    Args:
+        status: the answer of the bridge's operation ``status``: ranks by state.
+        names: node names by rank.
 
     Raises CouldNotObserveError for a damaged view.
     """
@@ -126,7 +129,12 @@ def changed(old: NodeState, change: str, drained: bool) -> NodeState:
 
 
 def nodes_in(note: str, names: Mapping[int, str]) -> tuple[str, ...]:
-    """Return the nodes that an exception's note names, by rank or by host, in the allocation's order."""
+    """Return the nodes that an exception's note names, by rank or by host, in the allocation's order.
+
+    Args:
+        note: the exception's note.
+        names: the allocation's node names by rank, in its order.
+    """
     ranks = {rank for match in _RANKS.finditer(note) for rank in ranks_of(match[1])}
     hosts: set[str] = set()
     for match in _NAMES.finditer(note):

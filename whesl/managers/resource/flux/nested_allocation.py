@@ -44,7 +44,7 @@ LOG = logging.getLogger(__name__)
 ENDED = "instance"
 # Seconds that the cancellation of an attempt's jobs may take.
 CANCEL_LIMIT = 5.0
-# Seconds that loading the scheduler module may take; usual are two.
+# Seconds that loading the scheduler module may take; it usually takes two.
 PLACE_LIMIT = 60.0
 _ALIVE = "depend,priority,sched,run"
 # A program that connects to Flux before the instance has started retries for about 8 s.
@@ -197,7 +197,12 @@ class InnerFlux:
         return self._outer.launch(request)
 
     def signal(self, step: Step, signum: int) -> None:
-        """Send a signal to one of WHESL's steps."""
+        """Send a signal to one of WHESL's steps.
+
+        Args:
+            step: as ``launch`` returned it.
+            signum: the signal's number.
+        """
         self._outer.signal(step, signum)
 
     def release(self, node: str) -> bool:
@@ -210,7 +215,12 @@ class InnerFlux:
             self._outer.forbid_requeue()
 
     def remark(self, task: str, text: str) -> None:
-        """Write a line about a task into the outer resource manager's record of the job."""
+        """Write a line about a task into the outer resource manager's record of the job.
+
+        Args:
+            task: the task's id.
+            text: the line.
+        """
         if isinstance(self._outer, TakesRemarks):
             self._outer.remark(task, text)
 
@@ -220,8 +230,7 @@ class InnerFlux:
         """Return the outer resource manager's states of the nodes, and DOWN for a node that Flux has lost.
 
         On a node without its Flux broker, no step of the task can start any more. An outer manager that does
-        not answer is an error; a Flux instance that does not is ignored, since the outer manager's view is
-        enough.
+        not answer is an error; a Flux instance that does not answer is ignored.
         """
         states = self._outer.node_states()
         witness = self._witness
@@ -242,7 +251,12 @@ class InnerFlux:
         return self._outer.suspended() if isinstance(self._outer, Suspendable) else Suspended()
 
     def launch_environment(self, active: Sequence[str], base: Mapping[str, str]) -> dict[str, str]:
-        """Return the outer manager's variables for the nodes in use, and the instance's address."""
+        """Return the outer manager's variables for the nodes in use, and the instance's address.
+
+        Args:
+            active: names of the nodes in use.
+            base: the script's environment without these variables.
+        """
         found = self._outer.launch_environment(active, base)
         if self._instance.failed:
             return found
@@ -267,7 +281,14 @@ class InnerFlux:
         return [*found, *(witness.events() if witness is not None else ())]
 
     def raise_exception(self, kind: str, severity: int, note: str, *, once: bool = False) -> bool:
-        """Return False: the instance is no job of Flux."""
+        """Return False: the instance is no job of Flux.
+
+        Args:
+            kind: the exception's type.
+            severity: 0 (ends the job) to 7.
+            note: one line for people.
+            once: not used.
+        """
         return False
 
 
@@ -294,7 +315,13 @@ def around(
 
 
 def wanted(mode: str, info: AllocationInfo, environ: Mapping[str, str]) -> bool:
-    """Whether to start a Flux instance inside a job. Raises UsageError when it is demanded but impossible."""
+    """Whether to start a Flux instance inside a job. Raises UsageError when it is demanded but impossible.
+
+    Args:
+        mode: one of ``whesl.managers.resource.manager_table.INNER``.
+        info: the job's allocation.
+        environ: the job's environment.
+    """
     if mode == "slurm" or info.rjms == "flux":
         return False
     if mode == "flux":

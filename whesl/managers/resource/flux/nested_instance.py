@@ -302,7 +302,14 @@ def find_flux(environ: Mapping[str, str]) -> str | None:
 
 
 def started(directory: Path, outer: Allocation, claim: str, environ: Mapping[str, str]) -> Instance | str:
-    """Begin an instance and return it, or the reason why it cannot run."""
+    """Begin an instance and return it, or the reason why it cannot run.
+
+    Args:
+        directory: directory for the instance's files.
+        outer: the allocation in which the instance runs.
+        claim: identifies this start of the job's script.
+        environ: the job's environment.
+    """
     instance = Instance(directory, outer, claim, environ)
     info = outer.describe()
     if info.batch_host != info.nodes[0]:

@@ -23,7 +23,7 @@ from whesl.managers.resource.lost_replies import look_again
 from whesl.managers.resource.port import JobRecord, JobRequest, NodeRecord
 from whesl.model.errors import CouldNotObserveError, RefusedError, UsageError, WheslError
 
-# Days after their end for which jobs are searched for a token.
+# Days after its end for which a job can be found by its token.
 LOOKBACK_DAYS = 30
 # The most nodes of a job whose brokers are all children of the first node's, so that a lost node cuts off no
 # others (flux-broker-attributes(7), tbon.topo; kary:32 by default). More would overload the first node.
@@ -71,8 +71,7 @@ class FluxScheduler:
     def enclosing(cls) -> FluxScheduler:
         """Return the scheduler of the instance that encloses the instance of this process.
 
-        Without an enclosing instance, or when Flux does not answer, it is the scheduler of this process's
-        own.
+        Without an enclosing instance, or when Flux does not answer, return that of this process's instance.
         """
         found = ""
         with contextlib.suppress(OSError, subprocess.SubprocessError):
@@ -122,8 +121,7 @@ class FluxScheduler:
         """
         since = time.time() - LOOKBACK_DAYS * 86400
         found = list(self.jobs(self._bridge.call("find", token=token, since=since)).values())
-        # Another client may have submitted the token twice: the newest job that has not ended, else the
-        # newest.
+        # Two clients may have submitted the token: take the newest job that has not ended, else the newest.
         return max(found, key=lambda record: (not record.state.ended, record.submitted), default=None)
 
     def jobs(self, ids: Sequence[str]) -> dict[str, JobRecord]:
@@ -135,7 +133,12 @@ class FluxScheduler:
         return {job: flux_command_output.job_record(info, names, lost) for job, info in found.items()}
 
     def cancel(self, job_id: str, signal: int | None = None) -> None:
-        """Cancel a job, or send it a signal, which the job's instance passes on (flux-broker(1))."""
+        """Cancel a job, or send it a signal, which the job's instance passes on (flux-broker(1)).
+
+        Args:
+            job_id: as ``submit`` returned it.
+            signal: the signal's number; None cancels the job.
+        """
         try:
             self._bridge.call("cancel", job=job_id, signal=signal or 0)
         except FluxRefusedError as error:
@@ -155,7 +158,12 @@ class FluxScheduler:
         )
 
     def annotate(self, job_id: str, comment: str) -> None:
-        """Write a comment as the job's memo ``whesl`` (flux-job(1)); an empty comment removes the memo."""
+        """Write a comment as the job's memo ``whesl`` (flux-job(1)); an empty comment removes the memo.
+
+        Args:
+            job_id: as ``submit`` returned it.
+            comment: any text; line breaks become spaces.
+        """
         text = " ".join(comment.split())
         self._bridge.call("memo", job=job_id, memo={"whesl": text or None})
 
@@ -180,7 +188,12 @@ class FluxScheduler:
         return len(flux_command_output.free_ranks(answer["seen"], answer["configuration"], partition))
 
     def mark_node(self, node: str, reason: str) -> bool:
-        """Drain a node; a node that is drained already keeps its reason."""
+        """Drain a node; a node that is drained already keeps its reason.
+
+        Args:
+            node: the node's name.
+            reason: text for users; empty means "whesl".
+        """
         return self._change("drain", node, reason=" ".join(reason.split()) or "whesl")
 
     def unmark_node(self, node: str) -> bool:
@@ -218,6 +231,10 @@ def submission(request: JobRequest, environ: Mapping[str, str]) -> dict[str, Any
     With these options a job survives the loss of every node but its first: a lost shell does not end the job
     (``exit-timeout``), no node routes for others (``tbon.topo``), and a dead connection is noticed within
     seconds. Output is appended to its file without a delay.
+
+    Args:
+        request: the job.
+        environ: the submitter's environment.
 
     Raises UsageError.
     """

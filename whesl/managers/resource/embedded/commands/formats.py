@@ -42,8 +42,7 @@ Fields = Mapping[str, tuple[str, Callable[..., str]]]
 class Column(NamedTuple):
     """A field of an output format, with the text before and after it.
 
-    ``key``: the field, empty for text alone. ``right``: right-justified. ``width``: None prints the value
-    uncut.
+    ``key``: the field, empty for text alone. ``right``: right-justified. ``width``: None for the whole value.
     """
 
     key: str
@@ -57,6 +56,13 @@ def layout(
     last: Mapping[str, str], text: str, names: Mapping[str, str], fields: Fields, command: str
 ) -> list[Column]:
     """Return the columns of ``--Format`` if given, else of a format such as ``%.18i|%j``.
+
+    Args:
+        last: the command's options and their values.
+        text: the format when ``--Format`` is not given.
+        names: keys of fields by their names in ``--Format``.
+        fields: title and value of each field, by key.
+        command: the kind of item, for the error's text.
 
     Raises UsageError for a field that the command does not know.
     """
@@ -98,7 +104,13 @@ def _long_columns(text: str, names: Mapping[str, str], fields: Fields, command: 
 
 
 def write(columns: Sequence[Column], fields: Fields, item: object = None) -> None:
-    """Print one line, each text padded or cut to its column's width."""
+    """Print one line, each text padded or cut to its column's width.
+
+    Args:
+        columns: the line's columns.
+        fields: title and value of each field, by key.
+        item: the item to print; None prints the titles.
+    """
     line = ""
     for column in columns:
         if column.key:
@@ -136,7 +148,12 @@ def long_duration(seconds: float) -> str:
 
 
 def stamp(when: float, none: str = "N/A") -> str:
-    """Return a time in the format of SLURM_TIME_FORMAT, or ``none`` for an unknown time."""
+    """Return a time in the format of SLURM_TIME_FORMAT, or ``none`` for an unknown time.
+
+    Args:
+        when: seconds since the epoch.
+        none: text for an unknown time.
+    """
     form = os.environ.get("SLURM_TIME_FORMAT", "standard")
     if form in ("standard", "relative"):
         form = "%Y-%m-%dT%H:%M:%S"
@@ -144,7 +161,12 @@ def stamp(when: float, none: str = "N/A") -> str:
 
 
 def elapsed(job: Job, now: float) -> float:
-    """Return a job's run time so far, in seconds."""
+    """Return a job's run time so far, in seconds.
+
+    Args:
+        job: the job.
+        now: seconds since the epoch.
+    """
     if not job.started:
         return 0.0
     return (job.ended if job.ended and job.state is not JobState.RUNNING else now) - job.started
@@ -158,7 +180,12 @@ def end_time(job: Job) -> float:
 
 
 def limit(job: Job, form: Callable[[float], str] = duration) -> str:
-    """Return a job's time limit as text."""
+    """Return a job's time limit as text.
+
+    Args:
+        job: the job.
+        form: writes a number of seconds.
+    """
     return "UNLIMITED" if job.time_limit is None else form(job.time_limit)
 
 
@@ -182,7 +209,12 @@ def cpu_count(job: Job) -> int:
 
 
 def recent(job: Job, now: float) -> bool:
-    """Whether squeue still shows a job: MIN_JOB_AGE has not passed since its end."""
+    """Whether squeue still shows a job: MIN_JOB_AGE has not passed since its end.
+
+    Args:
+        job: the job.
+        now: seconds since the epoch.
+    """
     return not job.state.ended or now - job.ended < MIN_JOB_AGE
 
 
@@ -205,7 +237,12 @@ def complete_state(view: NodeView) -> str:
 
 
 def node_state(view: NodeView, *, short: bool = False) -> str:
-    """Return a node's state: ``idle``, ``draining``, ...; a star marks a node that does not respond."""
+    """Return a node's state: ``idle``, ``draining``, ...; a star marks a node that does not respond.
+
+    Args:
+        view: the node.
+        short: whether to use sinfo's short words: ``alloc*``, ``drng``.
+    """
     word = view.base
     if view.drain:
         word = "draining" if word in ("allocated", "mixed", "completing") else "drained"

@@ -108,7 +108,12 @@ def _field(name: str, value: str) -> dict[str, Any]:
 
 
 def step_fields(name: str, value: str) -> dict[str, Any]:
-    """Return the fields of a step that an option of srun sets. Raises UsageError."""
+    """Return the fields of a step that an option of srun sets. Raises UsageError.
+
+    Args:
+        name: the option's long name.
+        value: the option's value.
+    """
     if name not in ("nodes", "ntasks", "cpus-per-task", "ntasks-per-node", "nodelist", "exclude"):
         return {}
     return _field(name, value)
@@ -167,7 +172,12 @@ def signal_number(name: str) -> int:
 
 
 def exported(choice: str | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment that a value of ``--export`` selects."""
+    """Return the environment that a value of ``--export`` selects.
+
+    Args:
+        choice: ALL, NONE, or names and NAME=VALUE with commas between; None means ALL.
+        environ: the caller's environment.
+    """
     everything = cleaned(environ)
     if choice is None or choice == "ALL":
         return everything

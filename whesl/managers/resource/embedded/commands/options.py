@@ -1,7 +1,6 @@
 """Options as Slurm's commands read them (getopt_long): abbreviations, optional values, headers in scripts.
 
-Python's own parsers support neither optional values that need an equals sign nor a stop at the first
-argument.
+Python's own parsers support neither optional values after an equals sign nor a stop at the first argument.
 """
 
 from __future__ import annotations
@@ -91,7 +90,12 @@ def parse(
 
 
 def only(options: Iterable[Option], arguments: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the options of a command that takes no other arguments, as (name, value). Raises UsageError."""
+    """Return the options of a command that takes no other arguments, as (name, value). Raises UsageError.
+
+    Args:
+        options: the known options.
+        arguments: the command line without the command's name.
+    """
     found, rest = parse(options, arguments)
     if rest:
         raise UsageError(f"Unrecognized option: {rest[0]}")
@@ -133,7 +137,12 @@ def seconds(text: str) -> float | None:
 
 
 def begin_time(text: str, now: float) -> float:
-    """Return a begin time (``now``, ``now+60``, ``now+1hour``, an ISO date) in seconds since the epoch."""
+    """Return a begin time (``now``, ``now+60``, ``now+1hour``, an ISO date) in seconds since the epoch.
+
+    Args:
+        text: the option's value.
+        now: seconds since the epoch.
+    """
     match = _BEGIN.fullmatch(text.strip())
     if match is not None:
         return now + int(match[1] or 0) * _BEGIN_UNITS[(match[2] or "")[:1].lower()]
@@ -146,7 +155,12 @@ def begin_time(text: str, now: float) -> float:
 
 
 def count(text: str, option: str) -> int:
-    """Read a whole number from 1 to 1,000,000. Raises UsageError."""
+    """Read a whole number from 1 to 1,000,000. Raises UsageError.
+
+    Args:
+        text: the option's value.
+        option: the option's name, for the error's text.
+    """
     if not is_number(text) or not 0 < int(text) <= 10**6:
         raise UsageError(f'Invalid numeric value "{text}" for {option}.')
     return int(text)

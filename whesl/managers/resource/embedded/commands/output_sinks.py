@@ -29,7 +29,12 @@ class Sinks:
         self._middle: set[tuple[int, int]] = set()
 
     def open(self, job: Job, step: Step) -> None:
-        """Open the files of a step's tasks. Raises RefusedError."""
+        """Open the files of a step's tasks. Raises RefusedError.
+
+        Args:
+            job: the step's job.
+            step: the step with its tasks.
+        """
         last = max(task for share in step.shares for task in share.tasks)
         self._width = len(str(last))
         for index, share in enumerate(step.shares):
@@ -58,7 +63,13 @@ class Sinks:
         return self._opened[name]
 
     def write(self, task: int, stream: int, data: bytes) -> None:
-        """Write output of a task to its destination."""
+        """Write output of a task to its destination.
+
+        Args:
+            task: the task's number; -1 for a message of the node.
+            stream: 1 (stdout) or 2 (stderr).
+            data: the output.
+        """
         target = self._targets.get(
             (max(task, 0), stream), self._targets.get((min(self._targets)[0], stream), stream)
         )
@@ -71,8 +82,7 @@ class Sinks:
             while view:
                 view = view[os.write(target, view) :]
         except OSError:
-            # As in Slurm, output is dropped when its reader has ended or the disk is full, so that tasks go
-            # on.
+            # As in Slurm, output is dropped when its reader has ended or the disk is full; the tasks go on.
             self._targets[max(task, 0), stream] = -1
 
     def _labelled(self, task: int, stream: int, data: bytes) -> bytes:

@@ -95,8 +95,7 @@ def _outside(cluster: Cluster, given: list[tuple[str, str]], command: list[str])
         raise RefusedError(f"Unable to allocate resources: {error.message}") from None
     job, owner = _await_nodes(cluster, answer.job)
     code = 1
-    # ``owner`` stays open until Finish is sent: the server cancels a job whose owner's connection ends
-    # before.
+    # ``owner`` stays open until Finish is sent: the server cancels a job whose owner disconnects before.
     keep: list[object] = [owner]
     try:
         code = _step(cluster, job, last, dict(given), command, keep)

@@ -2,8 +2,7 @@
 
 EASY (Lifka, "The ANL/IBM SP scheduling system", 1995): the first job that does not fit gets a reservation at
 its shadow time, the earliest time at which jobs that run to their limits have freed enough nodes. A later job
-may start before it only when the later job ends by the shadow time, or leaves enough nodes for the
-reservation.
+may start before it only when the later job ends by the shadow time or leaves enough nodes for the first.
 """
 
 from __future__ import annotations
@@ -26,7 +25,13 @@ class Release(NamedTuple):
 
 
 def release_of(job: Job, now: float, kill_wait: float) -> Release:
-    """Return the CPUs of a running or completing job, and the latest time at which they become free."""
+    """Return the CPUs of a running or completing job, and the latest time at which they become free.
+
+    Args:
+        job: the job.
+        now: seconds since the epoch.
+        kill_wait: seconds that a job may take to die after its limit.
+    """
     if job.state is JobState.COMPLETING:
         return Release(now + kill_wait, job.held_shares)
     if job.time_limit is None:

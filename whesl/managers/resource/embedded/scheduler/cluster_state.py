@@ -87,14 +87,24 @@ class Ledger:
         return self.jobs[self._tokens[token]] if token in self._tokens else None
 
     def select(self, job_id: int, task: int | None = None) -> list[Job]:
-        """Return the job with an id, one task of an array, or all its tasks; an empty list for none."""
+        """Return the job with an id, one task of an array, or all its tasks; an empty list for none.
+
+        Args:
+            job_id: id of a job or an array.
+            task: index of an array task; None for the job, or all tasks.
+        """
         array = [self.jobs[member] for member in self._arrays.get(job_id, ())]
         if task is not None:
             return [job for job in array if job.array_task == task]
         return array or [job for job in (self.jobs.get(job_id),) if job is not None]
 
     def responds(self, name: str, now: float) -> bool:
-        """Whether a node has sent a message within half of ``node_timeout``."""
+        """Whether a node has sent a message within half of ``node_timeout``.
+
+        Args:
+            name: the node's name.
+            now: seconds since the epoch.
+        """
         return now - self.heard[name] <= self.settings.node_timeout / 2
 
     def take(self) -> Changes:

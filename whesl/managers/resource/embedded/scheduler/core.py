@@ -71,6 +71,11 @@ class Core(Lifecycle):
 
         A known token returns the id of its first submission.
 
+        Args:
+            spec: the request.
+            wait: seconds of artificial queue wait.
+            now: seconds since the epoch.
+
         Raises RefusedError in Slurm's words.
         """
         if spec.token and spec.token in self._tokens:
@@ -104,7 +109,12 @@ class Core(Lifecycle):
         return first
 
     def cancel(self, job_id: int, now: float) -> None:
-        """End a job for good. A job that has ended stays as it is."""
+        """End a job for good. A job that has ended stays as it is.
+
+        Args:
+            job_id: the job's id.
+            now: seconds since the epoch.
+        """
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             self._pending.remove(job.id)
@@ -116,7 +126,15 @@ class Core(Lifecycle):
             self._put(replace(job, again=False, outcome=JobState.CANCELLED))
 
     def signal(self, job_id: int, number: int, *, batch: bool, steps: bool, step: int | None = None) -> None:
-        """Send a signal to a running job's script or steps. Raises RefusedError for a pending job."""
+        """Send a signal to a running job's script or steps. Raises RefusedError for a pending job.
+
+        Args:
+            job_id: the job's id.
+            number: the signal's number.
+            batch: whether the script gets it.
+            steps: whether steps get it.
+            step: number of the only step that gets it; None for all steps.
+        """
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             raise RefusedError("Job is pending execution")
@@ -128,7 +146,12 @@ class Core(Lifecycle):
             )
 
     def cancel_step(self, job_id: int, step_id: int) -> None:
-        """Kill one step. Raises RefusedError when that step does not run."""
+        """Kill one step. Raises RefusedError when that step does not run.
+
+        Args:
+            job_id: the job's id.
+            step_id: the step's number.
+        """
         job = self.jobs[job_id]
         step = self.steps.get(job.id, job.restarts, step_id)
         if step is None or step.ended:
@@ -137,6 +160,11 @@ class Core(Lifecycle):
 
     def requeue(self, job_id: int, now: float, *, at_once: bool = False) -> None:
         """Run a job again under its id.
+
+        Args:
+            job_id: the job's id.
+            now: seconds since the epoch.
+            at_once: whether to set the job's requeue flag and skip the requeue delay.
 
         Raises RefusedError when the job may not be requeued or is pending already.
         """
@@ -169,6 +197,16 @@ class Core(Lifecycle):
     ) -> None:
         """Change a job's fields; None leaves one unchanged.
 
+        Args:
+            job_id: the job's id.
+            now: seconds since the epoch.
+            comment: the new comment.
+            requeue: the new requeue flag.
+            begin: earliest start, in seconds since the epoch.
+            time_limit: seconds; infinity removes the limit.
+            nodelist: the nodes that the job keeps; it gives back the others.
+            held: whether the job is held.
+
         Raises RefusedError for a change that the job's state does not allow.
         """
         job = self.jobs[job_id]
@@ -195,7 +233,15 @@ class Core(Lifecycle):
             self._shrink(job, tuple(nodelist), now)
 
     def update_node(self, name: str, state: str, reason: str, user: str, now: float) -> None:
-        """Set a node's state. Raises RefusedError for an unknown state or a missing reason."""
+        """Set a node's state. Raises RefusedError for an unknown state or a missing reason.
+
+        Args:
+            name: the node's name.
+            state: drain, resume (or undrain, idle) or down.
+            reason: text for users; drain and down need one.
+            user: who sets the state.
+            now: seconds since the epoch.
+        """
         node = self.nodes[name]
         if state in ("drain", "down") and not reason:
             raise RefusedError("You must specify a reason when DOWNING or DRAINING a node. Request denied")
@@ -210,7 +256,14 @@ class Core(Lifecycle):
         self._look = True
 
     def finish(self, job_id: int, restart: int, code: int, now: float) -> None:
-        """End a running interactive job, whose srun reports its command's exit code."""
+        """End a running interactive job, whose srun reports its command's exit code.
+
+        Args:
+            job_id: the job's id.
+            restart: the job's restart count; another one than the present is ignored.
+            code: the exit code.
+            now: seconds since the epoch.
+        """
         job = self.jobs.get(job_id)
         if job and job.spec.interactive and job.restarts == restart and job.state is JobState.RUNNING:
             self._end_by_exit(replace(job, exit_code=code), now)
@@ -231,8 +284,7 @@ class Core(Lifecycle):
 
         Args:
             name: the node.
-            boot: identifies the life of the node's daemon; a new one means that all processes of the node are
-                lost.
+            boot: identifies the life of the node's daemon; after a new one, the node's processes are lost.
             incarnations: (job, restart) of each job that the node has started and not cleared.
             now: seconds since the epoch.
         """
@@ -267,7 +319,12 @@ class Core(Lifecycle):
                 self.actions.append(StartBatch(job_id, name))
 
     def node_heard(self, name: str, now: float) -> None:
-        """Record a sign of life of a node, unless the node is down."""
+        """Record a sign of life of a node, unless the node is down.
+
+        Args:
+            name: the node's name.
+            now: seconds since the epoch.
+        """
         if self.nodes[name].up:
             self._look = self._look or not self.responds(name, now)
             self.heard[name] = now
@@ -277,13 +334,26 @@ class Core(Lifecycle):
         self.heard = dict.fromkeys(self.heard, now)
 
     def batch_started(self, job_id: int, restart: int) -> None:
-        """Record that a job's script has started."""
+        """Record that a job's script has started.
+
+        Args:
+            job_id: the job's id.
+            restart: the job's restart count.
+        """
         job = self._incarnation(job_id, restart)
         if job is not None and not job.batch_started:
             self._put(replace(job, batch_started=True))
 
     def batch_ended(self, job_id: int, restart: int, code: int, signum: int, now: float) -> None:
-        """Record the end of a job's script; a running job ends with it."""
+        """Record the end of a job's script; a running job ends with it.
+
+        Args:
+            job_id: the job's id.
+            restart: the job's restart count.
+            code: the exit code.
+            signum: number of the signal that ended the script, 0 for none.
+            now: seconds since the epoch.
+        """
         job = self._incarnation(job_id, restart)
         if job is None or job.batch_ended:
             return
@@ -294,7 +364,14 @@ class Core(Lifecycle):
             self._put(job)
 
     def cleared(self, name: str, job_id: int, restart: int, now: float) -> None:
-        """Record that no process of a job's incarnation is left on a node."""
+        """Record that no process of a job's incarnation is left on a node.
+
+        Args:
+            name: the node's name.
+            job_id: the job's id.
+            restart: the job's restart count.
+            now: seconds since the epoch.
+        """
         for step in self.steps.of(job_id, restart):
             self.actions += self.steps.node_done(step, name, 0, now)
         job = self._incarnation(job_id, restart)
@@ -302,7 +379,16 @@ class Core(Lifecycle):
             self._close(job, name, now)
 
     def step_ended(self, name: str, job_id: int, restart: int, step_id: int, code: int, now: float) -> None:
-        """Record that all tasks of a step on a node have ended."""
+        """Record that all tasks of a step on a node have ended.
+
+        Args:
+            name: the node's name.
+            job_id: the job's id.
+            restart: the job's restart count.
+            step_id: the step's number.
+            code: highest exit status of the tasks, 128+N for signal N.
+            now: seconds since the epoch.
+        """
         step = self.steps.get(job_id, restart, step_id)
         if step is not None:
             self.actions += self.steps.node_done(step, name, code, now)
@@ -312,6 +398,11 @@ class Core(Lifecycle):
 
     def request_step(self, request: int, wish: StepWish, now: float) -> None:
         """Ask for a step; StepGranted, StepDelayed or StepRefused answers with the same ``request``.
+
+        Args:
+            request: number of the request.
+            wish: the requested step.
+            now: seconds since the epoch.
 
         Raises RefusedError when the job does not run.
         """

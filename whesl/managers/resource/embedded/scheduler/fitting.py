@@ -61,6 +61,10 @@ def choose(
 def spread(tasks: int, capacity: Sequence[int]) -> list[int]:
     """Distribute tasks over nodes as evenly as their capacity allows, at least one each (block order).
 
+    Args:
+        tasks: number of tasks.
+        capacity: most tasks on each node.
+
     Raises ValueError when the tasks do not fit or are fewer than the nodes.
     """
     if tasks < len(capacity) or tasks > sum(capacity):

@@ -38,15 +38,31 @@ class StepTable:
             self._steps.setdefault((step.job, step.restart), {})[step.id] = step
 
     def get(self, job: int, restart: int, step: int) -> Step | None:
-        """Return a step, None when it does not exist."""
+        """Return a step, None when it does not exist.
+
+        Args:
+            job: the job's id.
+            restart: the job's restart count.
+            step: the step's number.
+        """
         return self._steps.get((job, restart), {}).get(step)
 
     def of(self, job: int, restart: int) -> list[Step]:
-        """Return the steps of a job's incarnation that have not ended."""
+        """Return the steps of a job's incarnation that have not ended.
+
+        Args:
+            job: the job's id.
+            restart: the job's restart count.
+        """
         return [step for step in self._steps.get((job, restart), {}).values() if not step.ended]
 
     def all_of(self, job: int, restart: int) -> list[Step]:
-        """Return all steps of a job's incarnation."""
+        """Return all steps of a job's incarnation.
+
+        Args:
+            job: the job's id.
+            restart: the job's restart count.
+        """
         return list(self._steps.get((job, restart), {}).values())
 
     def open(self) -> list[Step]:
@@ -58,14 +74,26 @@ class StepTable:
         return bool(self._waiting.get(job))
 
     def request(self, request: int, wish: StepWish, job: Job, now: float) -> list[Action]:
-        """Create a step, or let its request wait, or refuse it."""
+        """Create a step, or let its request wait, or refuse it.
+
+        Args:
+            request: number of the request.
+            wish: the requested step.
+            job: the running job.
+            now: seconds since the epoch.
+        """
         answer = self._answer(request, wish, job, now)
         if isinstance(answer, StepDelayed):
             self._waiting.setdefault(job.id, []).append((request, wish))
         return [answer]
 
     def retry(self, job: Job, now: float) -> list[Action]:
-        """Decide again on a job's waiting requests, in order; return the final answers."""
+        """Decide again on a job's waiting requests, in order; return the final answers.
+
+        Args:
+            job: the running job.
+            now: seconds since the epoch.
+        """
         actions: list[Action] = []
         left = []
         for request, wish in self._waiting.pop(job.id, []):
@@ -79,7 +107,12 @@ class StepTable:
         return actions
 
     def refuse_waiting(self, job: int, text: str) -> list[Action]:
-        """Refuse all requests that wait in a job."""
+        """Refuse all requests that wait in a job.
+
+        Args:
+            job: the job's id.
+            text: the error's text.
+        """
         return [StepRefused(request, text) for request, _ in self._waiting.pop(job, [])]
 
     def forget(self, request: int) -> None:
@@ -88,14 +121,27 @@ class StepTable:
             self._waiting[job] = [entry for entry in waiting if entry[0] != request]
 
     def node_done(self, step: Step, node: str, code: int, now: float) -> list[Action]:
-        """Record that a step's tasks on a node have ended."""
+        """Record that a step's tasks on a node have ended.
+
+        Args:
+            step: the step.
+            node: the node's name.
+            code: highest exit status of the tasks on the node, 128+N for signal N.
+            now: seconds since the epoch.
+        """
         if node not in step.open_nodes:
             return []
         left = tuple(name for name in step.open_nodes if name != node)
         return self._put(replace(step, open_nodes=left, code=max(step.code, code)), now)
 
     def node_lost(self, step: Step, node: str, now: float) -> list[Action]:
-        """Record the loss of a step's node; the tasks there count as killed."""
+        """Record the loss of a step's node; the tasks there count as killed.
+
+        Args:
+            step: the step.
+            node: the node's name.
+            now: seconds since the epoch.
+        """
         if node not in step.open_nodes:
             return []
         return self.node_done(replace(step, lost=(*step.lost, node)), node, KILLED, now)
