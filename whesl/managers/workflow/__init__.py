@@ -43,7 +43,7 @@ def names() -> list[str]:
 
 
 def _installed() -> EntryPoints:
-    """Return the managers of installed packages; not at import, which WHESL's sbatch does at each submission."""
+    """Return the managers of installed packages; called late, because each submission imports this module."""
     from importlib.metadata import entry_points
 
     return entry_points(group=ENTRY_POINTS)

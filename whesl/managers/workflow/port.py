@@ -171,7 +171,7 @@ class WorkflowManager(Protocol):
         ...
 
     def submits(self, plan: RunPlan) -> frozenset[str]:
-        """Return the ids of the tasks that the manager submits to the resource manager; it runs others itself.
+        """Return the ids of the tasks that the manager submits as jobs; it runs other tasks itself.
 
         Such a task without a record of a submission was never submitted.
         """

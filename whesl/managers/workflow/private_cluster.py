@@ -52,7 +52,8 @@ def _answers(cluster: Cluster) -> bool:
 def _variables(environment: Mapping[str, str], path: str) -> dict[str, str]:
     commands = str(Path(path, "bin"))
     places = environment.get("PATH", os.defpath).split(os.pathsep)
-    # A cluster's commands that are on PATH may have something of the user's in front, on purpose.
+    # Commands of the cluster that are on PATH keep their place: a user may have put others in front on
+    # purpose.
     ordered = places if commands in places else [commands, *places]
     return {"WHESL_LOCAL": path, "PATH": os.pathsep.join(ordered)}
 

@@ -291,7 +291,7 @@ def read_wrapped(text: str, path: str = "the script") -> WrappedScript | None:
     return WrappedScript(
         workflow=values.get("--workflow", ""),
         step=values.get("--step", ""),
-        # An array's instance is known only inside each of its tasks.
+        # The instance of a job array's task is known only inside that task.
         instance="" if "$" in instance else instance,
         nodes=_number(values.get("--nodes", "")),
         spares=_number(values.get("--spares", "")),

@@ -96,7 +96,7 @@ class Batch:
     def apply(
         self, workflow: Workflow, step: RecoveryStep, raised: Raised, configuration: Configuration
     ) -> Configuration:
-        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing, because tasks get no workspaces later."""
+        """Carry out a WMS step; FILESYSTEM.REPLACE changes nothing: no workspaces are still to be created."""
         return without_workspaces.apply("batch scripts know", step, configuration)
 
 

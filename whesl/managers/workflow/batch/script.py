@@ -138,7 +138,7 @@ def _named(name: str) -> str:
 
 
 def missing_directories(script: Script, submitted_from: Path) -> tuple[str, ...]:
-    """Return a sentence for each output file whose directory does not exist, so that Slurm cannot open the file.
+    """Return a sentence for each output file that Slurm cannot open, because its directory does not exist.
 
     Args:
         script: a script for sbatch.

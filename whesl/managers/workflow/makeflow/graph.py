@@ -115,7 +115,7 @@ def _files(rule: dict[str, Any], key: str) -> list[str] | None:
     listed = rule.get(key, [])
     if not isinstance(listed, list):
         return None
-    # A file under another name in the task's directory is an object.
+    # A file that has another name in the task's directory is an object.
     names = [file.get("dag_name") if isinstance(file, dict) else file for file in listed]
     found = [name for name in names if isinstance(name, str) and name]
     return found if len(found) == len(names) else None
