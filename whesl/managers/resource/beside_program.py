@@ -40,9 +40,8 @@ def on_nodes(
 
     Raises UsageError for a node that does not belong to the job.
     """
-    if environ.get("FLUX_URI") and not environ.get(
-        "FLUX_JOB_ID"
-    ):  # a Flux instance, perhaps inside a Slurm job
+    # A Flux instance, perhaps inside a Slurm job.
+    if environ.get("FLUX_URI") and not environ.get("FLUX_JOB_ID"):
         ranks = [str(rank) for rank, node in enumerate(allocated) if node in nodes]
         chosen = "all" if len(nodes) == len(allocated) else ",".join(ranks)
         return ["flux", "exec", f"--rank={chosen}", *command]

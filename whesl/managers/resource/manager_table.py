@@ -140,9 +140,8 @@ BUILT_IN = {
         holds_flux=True,
     ),
 }
-SUBMITS = frozenset(
-    one.command for one in BUILT_IN.values()
-)  # a host with one of these commands belongs to a cluster
+# The submission commands; a host with one of them belongs to a cluster.
+SUBMITS = frozenset(one.command for one in BUILT_IN.values())
 _OTHER = Manager("", "", inside=(), cluster=(), command="")  # stands for any third party's manager
 
 

@@ -104,10 +104,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         """Write the program to its path. Raises OSError."""
         path = Path(self.path)
         path.parents[2].mkdir(mode=0o700, parents=True, exist_ok=True)
-        for directory in (
-            path.parents[1],
-            path.parent,
-        ):  # mkdir(parents=True) would give parents another mode
+        # Each directory by itself: mkdir(parents=True) would give parents another mode.
+        for directory in (path.parents[1], path.parent):
             directory.mkdir(mode=0o700, exist_ok=True)
         file_retry.replace(path, os.fsencode(self.text), mode=0o700)
 

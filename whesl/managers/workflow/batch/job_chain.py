@@ -33,9 +33,8 @@ class Chain:
         self._unseen: dict[str, int] = {}
         self._last_look = 0.0
         self._jobs: dict[str, str] = {}  # submitted jobs' ids by task id
-        self._away = (
-            0.0  # monotonic time since which the scheduler does not answer submissions; 0: it answers
-        )
+        # Monotonic time since which the scheduler does not answer submissions; 0 while it answers.
+        self._away = 0.0
         by_step: dict[str, list[Task]] = {}
         for task in plan.workflow.tasks:
             by_step.setdefault(task.step, []).append(task)

@@ -162,7 +162,8 @@ def array_indices(text: str, path: str) -> tuple[int, ...]:
         text: the value.
         path: the script, for messages.
 
-    Raises UsageError for other values."""
+    Raises UsageError for other values.
+    """
     found: list[int] = []
     for part in text.partition("%")[0].split(","):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip())

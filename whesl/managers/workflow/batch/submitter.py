@@ -117,9 +117,8 @@ class ByPort:
         text = os.fsdecode(file_retry.retried(Path(file).read_bytes))
         wrapped = script_wrapping.read_wrapped(text, file)
         assert wrapped is not None, "prepare has wrapped it"
-        file_retry.retried(
-            lambda: Path(file).chmod(0o700)
-        )  # the resource manager may start the file in place
+        # The resource manager may start the file in place.
+        file_retry.retried(lambda: Path(file).chmod(0o700))
         try:
             asked = self._reader.request_of(file, self._plan.arguments)
             job = self._with_fallbacks(asked, wrapped, after)

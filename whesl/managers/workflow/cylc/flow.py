@@ -56,7 +56,7 @@ def wrap(text: str, words: str, path: str) -> str:
         if body is None or not body.strip():
             made.append(source)
             continue
-        # Cylc removes the common indentation of a value of several lines; the quoted script has none to lose.
+        # Cylc removes the common indentation of a value of several lines; the first line here has none.
         value = f"{words} {_SHELL} {shlex.quote(body)}"
         quote = next((each for each in ('"""', "'''") if each not in value), "")
         if not quote:

@@ -1,7 +1,7 @@
 """Wraps a study's text: a line in each command names the task, and ``batch.shell`` names a program of WHESL.
 
-The text is never printed from a parsed tree. Lines are inserted at the commands' positions by the YAML
-parser, and the result is parsed again and compared with the original before it is returned.
+The text is never printed from a parsed tree. Lines are inserted at the positions that the YAML parser
+reports, and the result is parsed again and compared with the original before it is returned.
 """
 
 from __future__ import annotations

@@ -24,9 +24,8 @@ from whesl.model.workflow import Task, Workflow
 
 _RESERVE = ".whesl-reserve"
 _RESERVE_BYTES = 1 << 20
-_PARTS = (
-    4  # parts of the reserve: the first is freed when the disk is full, the others for restarted conductors
-)
+# Parts of the reserve: the first is freed when the disk is full, the others for restarted conductors.
+_PARTS = 4
 _PROBE_BYTES = 4096
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 

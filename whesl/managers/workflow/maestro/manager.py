@@ -73,9 +73,8 @@ class Maestro:
         notices: list[str] = []
         calls = {
             step.name: _call(step, found, expansion, options, notices)
-            for step in reversed(
-                found.steps
-            )  # reversed: of two steps with the same name, Maestro runs the first
+            # Reversed: of two steps with the same name, Maestro runs the first.
+            for step in reversed(found.steps)
         }
         moved = plain
         if options.out and Path(options.out).resolve() != Path(path).resolve().parent:

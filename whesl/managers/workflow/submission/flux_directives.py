@@ -1,8 +1,7 @@
 """Reads the submission directives in a script for Flux (``#flux: -N4``) that WHESL needs. Pure.
 
 Source: RFC 36 and flux-batch(1), "SUBMISSION DIRECTIVES". Flux itself reads all directives at the submission.
-    WHESL
-needs some before it: names, nodes, directory, urgency, flags.
+WHESL needs some before it: names, nodes, directory, urgency, flags.
 """
 
 from __future__ import annotations

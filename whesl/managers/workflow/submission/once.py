@@ -1,8 +1,7 @@
 """Exactly one job for each submission that a workflow manager intends.
 
 A submission carries a token, ``<task>#<n>``. The number n is recorded before the submission, and stays the
-same until
-the submission's outcome is known:
+same until the submission's outcome is known:
 
 * The outcome of n is unknown (the reply was lost, WHESL was killed): first, the scheduler is asked for the
   token. A job with the token *is* the submission, whatever its state; only when there surely is no such job,
@@ -87,7 +86,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the task, after another submission of it has ended. Raises CouldNotObserveError at a timeout."""
+        """Lock the task, after any other submission of it has ended. Raises CouldNotObserveError."""
         file_retry.retried(lambda: self._directory.mkdir(mode=0o700, parents=True, exist_ok=True))
         path = str(self._path.with_suffix(".lock"))
         deadline = time.monotonic() + PATIENCE

@@ -31,7 +31,7 @@ SEPARATORS = ("hetjob", "packjob")
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of sbatch: its options in order (long name, value or None), its script, the script's words.
+    """A call of sbatch: its options in order (long name, value or None), its script, the script's arguments.
 
     ``words`` are the words before the script, for each component of a heterogeneous job. ``guessed`` are
     unknown options, for which it is uncertain whether the next word is their value.
