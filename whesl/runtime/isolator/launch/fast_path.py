@@ -183,9 +183,8 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         with contextlib.suppress(OSError):  # the isolator signs the lock itself
             takeover_lock.sign(task.lock, _owner(task.setup, pid))
         if begins:
-            with contextlib.suppress(
-                OSError
-            ):  # after an error, the isolator tries again and reports the reason
+            # After an error, the isolator tries again and reports the reason.
+            with contextlib.suppress(OSError):
                 started = _begin(task, job, outputs)
     from whesl.runtime.isolator.launch import short_task  # imported only now that the program runs
 

@@ -254,8 +254,7 @@ def _put_aside(directory: TaskDir) -> None:
     try:
         file_retry.retried(lambda: directory.path.rename(aside))
     except FileNotFoundError:
-        if not file_retry.exists(
-            aside
-        ):  # a rename may have succeeded although the file system reported an error
+        # A rename may have succeeded although the file system reported an error.
+        if not file_retry.exists(aside):
             raise
     directory.make()

@@ -92,7 +92,7 @@ class Keeper:
         self.died_of = 0
         self._summary = summary
         self._quiet = quiet
-        # The stream whose copier shows notices; where both streams are one, such as a terminal, that is stdout.
+        # The stream whose copier shows notices: stdout where both streams are one, such as a terminal.
         self._teller = "stderr" if "stderr" in copy else "stdout"
         self._starts: list[float] = []
         self._last = False

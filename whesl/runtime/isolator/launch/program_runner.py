@@ -1,7 +1,7 @@
 """The runner: runs an attempt's command, and leaves the command's exit status in a file.
 
-Run by path, with an interpreter that has no site packages; standard library only. The runner is no shell, since
-a shell does not distinguish an exit status of 143 from a death by SIGTERM. Arguments: the mark of the
+Run by path, with an interpreter that has no site packages; standard library only. The runner is no shell,
+since a shell does not distinguish an exit status of 143 from a death by SIGTERM. Arguments: the mark of the
 attempt's processes (``attempt_rlimit_mark``), bytes; the status file; the command's words.
 """
 
@@ -35,7 +35,7 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR)
 
 
 def read(content: bytes) -> tuple[int | None, bool]:
-    """Return the exit status in a status file, None while there is none, and whether it is of a signal's death.
+    """Return the exit status in a status file, None for none, and whether the command died of a signal.
 
     Args:
         content: the file's content. The file is made beforehand in its final length and overwritten in place,

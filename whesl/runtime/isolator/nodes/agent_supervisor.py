@@ -228,7 +228,7 @@ class Agents:
             steps.append(step)
 
     def _witnessed(self, node: str, gone: bool | None, closed: float | None, now: float) -> None:
-        """Take the result of a look at a node's daemon; revive the agent of a living node that a fence awaits."""
+        """Take a look's result; start an agent on a living node that a fence waits for."""
         self.silence.witnessed(node, gone, closed, now)
         awaited = any(asked == node for asked, _ in self._requests)
         if gone is not False or not awaited or not self.silence.is_lost(node):

@@ -2,8 +2,8 @@
 
 No new attempt starts before every node has either confirmed that no process is left, or is dead (its agent's
 connection closed and the resource manager's daemon ended), or has been silent for longer than its agent's
-lease (then the agent has killed the processes). A node that the resource manager calls down may be cut off, and
-live. A node that was seen to live after its agent had gone has no lease: another agent has to answer.
+lease (then the agent has killed the processes). A node that the resource manager calls down may be cut off,
+and live. A node that was seen to live after its agent had gone has no lease: another agent has to answer.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Fence:
         return self.waiting
 
     def explained(self, steps: Iterable[str]) -> bool:
-        """Note the steps that the attempt's launchers have started; return whether any of them was strange."""
+        """Note the steps that the attempt's launchers have started; return whether any was strange."""
         mine = self.strange.intersection(steps)
         self.asking = False
         self._asked_about |= self.strange

@@ -81,7 +81,7 @@ class Responder:
     def _answer_to(self, node: str, beat: Beat) -> ToAgent:
         if beat.ended:
             self._table.refuse(node, refused=False)
-        # The answer to an agent without a lease is not noted: it may not arrive, and the agent would hold none.
+        # The answer to an agent without a lease is not noted, since it may get lost and leave no lease.
         extends = self._table.answer(node, time.monotonic()) if beat.held else not self._table.refused(node)
         return BeatAnswer(number=beat.number) if extends else BeatRefused(number=beat.number)
 

@@ -93,7 +93,7 @@ class LeaseTable:
     # Fields that the isolator writes --------------------------------------------------------------------
 
     def refused(self, node: str) -> bool:
-        """Return whether a node's lease was given up, and is not extended until the attempt there has ended."""
+        """Return whether a node's lease was given up: it is not extended until the attempt there ended."""
         return bool(self.numbers[self._rows[node] + _REFUSED])
 
     def refuse(self, node: str, *, refused: bool) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 GRACE = 0.2
 # Seconds after the end of an agent's connection at which the resource manager's daemon on its node is looked
-# at. The intervals grow, since each look is a connection; a daemon that dies later than the agent is still seen.
+# at. The intervals grow, since each look is a connection; the death of a slower daemon is still seen.
 LOOKS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 # Seconds between two later looks at a node that lives without an agent.
 LOOK_SELDOM = 10.0
@@ -101,7 +101,7 @@ class Silence:
         self._since = max(self._since, since)
 
     def stopped(self, now: float) -> None:
-        """Note that this process did not run until now: silence starts anew, and connections have to settle."""
+        """Note that this process did not run until now: silence begins anew, connections have to settle."""
         self.began(now)
         self._settled = now + SETTLING
 
@@ -134,7 +134,7 @@ class Silence:
 
         Args:
             node: the node.
-            gone: True: the daemon has surely ended; False: the node lives; None: the daemon's state is unknown.
+            gone: True: the daemon has surely ended; False: the node lives; None: nothing was seen.
             closed: ``closed_since`` at the time of the question; results about earlier closings are dropped.
             now: the present time.
         """

@@ -17,7 +17,7 @@ ASK_EVERY = 5.0
 ASK_WHEN_LOST = 0.5
 # Seconds for which an attempt's end waits for the resource manager's report on the nodes.
 ANSWER_LIMIT = 3.0
-# Seconds until the resource manager is asked again about an attempt's end, since the question's command may be
+# Seconds until the resource manager is asked again about an attempt's end, since the asking command may be
 # killed with the job.
 AGAIN = 0.3
 
@@ -57,7 +57,7 @@ class NodeStates:
         self._outdated = False  # whether the pending answer belongs to an older question
 
     def down(self, node: str) -> bool:
-        """Whether the last report calls a node down, drained or released from the job."""
+        """Whether the last report calls a node down, or released from the job."""
         return self._states.get(node, NodeState.UP).unusable
 
     def released(self, node: str) -> bool:

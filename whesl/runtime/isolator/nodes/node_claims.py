@@ -2,10 +2,10 @@
 
 Several tasks may run in one allocation (pilots, ``whesl exec ... &``). Tasks that use a part of the nodes
 claim them in the account, so that they use different nodes as long as there are enough, and no two take the
-same spare. The account is a table, with a file ``NUMBER`` for each change: by link(2), only one process of all
-hosts can make a file of that name, and the highest number counts. A slower process reads the table again. A
-claim ends with its task, when the task has a result or its lock is free, so a killed task need not give its
-nodes back.
+same spare. The account is a table, with a file ``NUMBER`` for each change: by link(2), only one process of
+all hosts can make a file of that name, and the highest number counts. A slower process reads the table again.
+A claim ends with its task, when the task has a result or its lock is free, so a killed task need not give
+its nodes back.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def claim(
     Args:
         directory: the account; made when missing.
         task: the task's directory.
-        choose: returns the nodes that the task will use, given the nodes of other tasks and the nodes that the
-            task has claimed before; called again when another task claims nodes meanwhile.
+        choose: returns the nodes that the task will use, given the nodes of other tasks and the nodes that
+            the task has claimed before; called again when another task claims nodes meanwhile.
 
     Returns the chosen nodes, and the nodes of other tasks. Raises OSError.
     """
