@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from whesl.runtime.wire.client import CoordinatorClient
 
 EXIT_LOCKED = 73
-EXIT_IO = 74  # EX_IOERR of sysexits.h
+EXIT_IO = 74  # exit status when the task's files cannot be read: EX_IOERR of sysexits.h
 
 
 def _client(job: Job) -> CoordinatorClient | None:

@@ -108,7 +108,7 @@ class Checkpoints:
         )
         self._tell(lambda: self._feed(event))
 
-    # Through the client
+    # Checkpoints through the program's client
 
     def _through_client(self, command: AskCheckpoint, arguments: JobCheckpoint) -> tuple[str, str] | None:
         """Return the checkpoint and the reason of a failure, one of them empty; None without a client."""
@@ -164,7 +164,7 @@ class Checkpoints:
                 number = taken["number"] if taken is not None else number
         return "", f"checkpoint {number} did not become whole in {timeout:g} s"
 
-    # Of a program that cannot be changed
+    # Checkpoints of a program without a client
 
     def _from_outside(self, command: AskCheckpoint, arguments: JobCheckpoint) -> tuple[str, str]:
         if not (arguments.signal or arguments.trigger):

@@ -11,7 +11,7 @@ import contextlib
 import ctypes
 
 _AT_ONCE = 1 << 20
-_MCL_CURRENT, _MCL_ONFAULT = 1, 4  # sys/mman.h
+_MCL_CURRENT, _MCL_ONFAULT = 1, 4  # flags of mlockall(2), from sys/mman.h
 
 
 def stay_resident() -> bool:

@@ -88,8 +88,7 @@ def compose(
     if configuration.command is not None:
         command = paths.arguments(configuration.command, place)
     elif job.script:
-        # The script itself stays where it was; a copy is run only where the script names paths that have
-        # moved.
+        # The script itself is not moved; a changed copy is run only if the script names moved paths.
         own, changed = job.command[job.script], os.fsencode(paths.text(os.fsdecode(script)))
         if changed != script:
             own, mapped = places.script, changed

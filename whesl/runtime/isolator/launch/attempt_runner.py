@@ -15,7 +15,7 @@ from whesl.files import file_retry
 from whesl.model import attempt_rlimit_mark
 from whesl.runtime.isolator.launch import program_runner
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any

@@ -32,7 +32,7 @@ from whesl.runtime.isolator.nodes import allocation_share
 from whesl.runtime.locking import takeover_lock
 from whesl.runtime.wire.private_directory import make_private
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -25,7 +25,7 @@ from whesl.runtime.isolator.launch import program_runner, signal_delivery
 from whesl.runtime.isolator.launch.signal_delivery import CAUSED, ENDING, SIGNALS
 from whesl.runtime.locking import procfs, takeover_lock
 
-TYPE_CHECKING = False  # typing and pathlib cost milliseconds, and memory for as long as the job lasts
+TYPE_CHECKING = False  # importing typing and pathlib costs milliseconds, and memory while the job lasts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from whesl.managers.resource import manager_table
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from typing import Any, Literal
 

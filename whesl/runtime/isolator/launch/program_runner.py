@@ -19,7 +19,7 @@ if __name__ == "__main__":  # run by path, in an interpreter without packages
     sys.path.append(os.path.abspath(__file__).rsplit(os.sep, 5)[0])  # noqa: PTH100
 from whesl import drop_coerced_locale
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn

@@ -24,7 +24,7 @@ from whesl.runtime.detect import shared_output
 from whesl.runtime.isolator.launch import attempt_runner, options
 from whesl.runtime.locking import job_leader_identity, procfs
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path

@@ -18,7 +18,7 @@ from whesl.runtime.detect import short_task
 from whesl.runtime.isolator.core import attempt_token_prefix
 from whesl.runtime.journal import table
 
-TYPE_CHECKING = False  # typing costs milliseconds
+TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any

@@ -23,7 +23,7 @@ import time
 
 from whesl.runtime.locking import procfs
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -225,7 +225,7 @@ def _handles(pid: int, signum: int) -> bool:
     for line in (procfs.content(f"/proc/{pid}/status") or b"").splitlines():
         if line.startswith(b"SigCgt:"):
             return bool(int(line.split()[1], 16) >> (signum - 1) & 1)
-    return True  # the process is gone
+    return True  # a process that is gone needs no handler
 
 
 def children(pid: int) -> list[int]:
@@ -243,7 +243,7 @@ def children(pid: int) -> list[int]:
 def die(signum: int) -> None:
     """End this process by the signal that the program has died of, without a second core dump."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    with contextlib.suppress(OSError):  # SIGKILL has no handler
+    with contextlib.suppress(OSError):  # SIGKILL, unlike other signals, has no handler to set
         signal.signal(signum, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signum})
     os.kill(os.getpid(), signum)

@@ -10,7 +10,7 @@ import sys
 from whesl.runtime.isolator.launch import program_runner
 from whesl.runtime.isolator.launch.signal_delivery import SIGNALS
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from whesl.runtime.isolator.core import node_division
 from whesl.runtime.isolator.nodes import node_claims
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

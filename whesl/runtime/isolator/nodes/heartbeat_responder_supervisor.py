@@ -50,7 +50,7 @@ class Leases:
             self._find(old)
         self._serve()
 
-    # The process ----------------------------------------------------------------------------------------
+    # The responder's process ----------------------------------------------------------------------------
 
     def _start(self, listening: socket.socket) -> None:
         table, self.table = LeaseTable.make(self._nodes)

@@ -95,13 +95,13 @@ class NodeStates:
             self._open = False
         self._outdated = False
         for node, state in (states or {}).items():
-            # An answer may be older than a report that came meanwhile.
+            # The answer may be older than a report on the node that came meanwhile.
             if node not in self._heard:
                 self._take(node, state, "resource manager")
         self._answered()
 
     def hear(self, event: NodeEvent) -> None:
-        """Take a node event that the resource manager sent unasked."""
+        """Take a node event that the resource manager has sent by itself."""
         if event.node in self._nodes:
             self._heard.add(event.node)
             self._take(event.node, event.state, event.reason or "resource manager")

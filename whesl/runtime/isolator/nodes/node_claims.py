@@ -17,7 +17,7 @@ import os
 from whesl.files import file_retry
 from whesl.runtime.locking import takeover_lock
 
-TYPE_CHECKING = False  # typing and collections.abc cost milliseconds
+TYPE_CHECKING = False  # importing typing and collections.abc costs milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 

@@ -151,7 +151,7 @@ class ManagerEvents:
         LOG.warning("the resource manager's news are not heard: %s; trying again", reason)
         self._listen_at = now + LISTEN_AGAIN
 
-    # Telling -------------------------------------------------------------------------------------------
+    # Raising exceptions --------------------------------------------------------------------------------
 
     def raise_on_job(self, command: RaiseJobException) -> None:
         """Raise an exception on the job, in the asker's thread; JobExceptionRaised follows."""
