@@ -256,7 +256,7 @@ class Nodes:
 
     def _changed(self, node: str, state: NodeState, reason: str) -> None:
         if state is NodeState.UP and self._silence.is_lost(node):
-            # The resource manager's reports are late: a node lost by silence is up only when its agent is heard.
+            # The resource manager's reports are late: a silent node is up only when its agent is heard.
             return
         self._places.tell(NodeSeen(node=node, state=state, reason=reason, source=RESOURCE_MANAGER))
 
