@@ -256,7 +256,7 @@ def hold_signals() -> None:
 
 @contextlib.contextmanager
 def signals_kept() -> Iterator[None]:
-    """Unblock signals while a task is started, so that the task inherits no blocked signals.
+    """Unblock signals while a task is written down and started, so that it inherits no blocked signals.
 
     Afterwards signals are blocked as after ``hold_signals``, and signals that came meanwhile are pending.
     """
