@@ -52,8 +52,7 @@ class Malformed(NamedTuple):
 
 
 def told(malformed: Sequence[tuple[int, str]], unit: str = "line") -> str:
-    """Return a message with the number of malformed lines and the first errors; "" if no line is
-    malformed."""
+    """Return a message with the number of malformed lines and their first errors; "" for no such line."""
     return f"{len(malformed)} not read: {shown(malformed, unit)}" if malformed else ""
 
 
@@ -308,8 +307,7 @@ def _mira(first: str, file: Iterable[str], found: _Found) -> None:
 
 
 def _table(first: str, file: Iterable[str], found: _Found) -> None:
-    """Read a table node,start,end[,cause]; times in Unix seconds or ISO 8601, an empty end for a node still
-    down."""
+    """Read a table node,start,end[,cause] in Unix seconds or ISO 8601; an empty end means still down."""
     columns = len(_names(first))
 
     def take(line: int, fields: list[str]) -> None:

@@ -161,8 +161,7 @@ def _event(row: str) -> tuple[float, str, dict[str, Any]]:
 
 
 def idset(text: str) -> list[int]:
-    """Return the numbers of a Flux idset, ``0-3,7`` or ``[0-3,7]`` (RFC 22); raise ValueError for other
-    text."""
+    """Return the numbers of a Flux idset (RFC 22), ``0-3,7`` or ``[0-3,7]``; raise ValueError on others."""
     numbers: list[int] = []
     for part in text.strip("[]").split(","):
         if not part:

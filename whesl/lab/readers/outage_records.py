@@ -21,8 +21,7 @@ _PARTS = re.compile(r"([0-9]+)").split
 
 
 class Outage(NamedTuple):
-    """One outage of a node: begin and end in seconds since 1970; the end is ``inf`` if the node is still
-    down."""
+    """One outage of a node; begin and end in seconds since 1970, ``inf`` for the end of a lasting outage."""
 
     node: str
     start: float

@@ -167,8 +167,7 @@ def state(text: str) -> State:
 
 
 def seconds(text: str) -> float:
-    """Return a time limit [DAYS-]HOURS:MINUTES[:SECONDS] in seconds, ``inf`` for no limit; raise ValueError
-    for other text."""
+    """Return a limit [DAYS-]HOURS:MINUTES[:SECONDS] in seconds, ``inf`` for none; may raise ValueError."""
     if text in _NO_LIMIT:
         return math.inf
     parts = _LIMIT.fullmatch(text)

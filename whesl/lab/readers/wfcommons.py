@@ -1,5 +1,4 @@
-"""Reader of WfCommons executions as graphs: a task reads from each parent the files that the parent
-writes."""
+"""Reader of WfCommons executions as graphs: a task reads the files that its parents write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What experiments found, as one page for each and one for all."""
+"""Pages of the experiments' results: one page per experiment, and an overview."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HOLDS = {True: "holds", False: "does not hold", None: "cannot be shown here"}
 
 
 def write(out: Path, outcomes: Sequence[Outcome], *, quick: bool) -> None:
-    """Write DIR/NAME/index.html for each experiment that has run, and DIR/index.html for all.
+    """Write OUT/NAME/index.html for each experiment that has run, and the overview OUT/index.html.
 
     Args:
         out: the directory of results.
-        outcomes: in order.
-        quick: whether the runs were smaller ones.
+        outcomes: outcomes of the experiments, in the order of the overview.
+        quick: whether the runs were the smaller versions.
 
     Raises:
         WheslError: a page cannot be written.
