@@ -81,8 +81,7 @@ class _Profile:
         return at
 
     def earliest(self, now: float, size: int, duration: float, before: float) -> float:
-        """Return the earliest start of a job before ``before``, or ``before`` if there is none; in
-        seconds."""
+        """Return the earliest start of a job before ``before``, else ``before``; in seconds."""
         times, free = self.times, self.free
         start, fits = now, False
         for at, begin in enumerate(times):
@@ -99,8 +98,7 @@ class _Profile:
 
 
 class _Reserving(Machine):
-    """A machine in which each waiting job has a reservation, which moves forward when nodes become free
-    early."""
+    """A machine whose waiting jobs have reservations, which move forward when nodes become free early."""
 
     def __init__(self, work: Workload, nodes: int) -> None:
         super().__init__(work, nodes, backfill=True)

@@ -50,8 +50,7 @@ class _Block:
 
 
 class _Waiting:
-    """The waiting jobs by arrival, in blocks; a search skips a block if no job within its bounds could
-    start."""
+    """The waiting jobs by arrival, in blocks that a search skips if no job within the bounds could start."""
 
     def __init__(self, size: list[int], limit: list[float]) -> None:
         self.size, self.limit = size, limit

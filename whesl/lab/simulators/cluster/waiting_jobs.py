@@ -1,5 +1,4 @@
-"""The waiting jobs as a bit set in order of arrival, with bounds that speed up the search for a job that
-fits.
+"""The waiting jobs as a bit set in order of arrival, with bounds that speed up the search for a fitting job.
 
 Each word of 64 jobs, and each group of 64 words, has lower bounds of the sizes and estimates of its waiting
 jobs. A search skips a word or group if no job within its bounds could start, and makes the bounds of searched
@@ -61,7 +60,8 @@ def add(queue: Waiting, job: int, size: int, estimate: float) -> None:
         queue: the set, changed in place.
         job: index of the job.
         size: the job's number of nodes.
-        estimate: the job's estimate, in seconds."""
+        estimate: the job's estimate, in seconds.
+    """
     word = job >> 6
     group = word >> 6
     if queue.bits[word] == 0:
