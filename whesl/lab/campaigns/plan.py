@@ -150,7 +150,12 @@ def _cells(campaign: Campaign, path: Path, files: Callable[[str], frozenset[str]
 
 
 def derived(seed: int, replicate: int) -> int:
-    """Return a replicate's seed, a function of the campaign's seed and the replicate's number alone."""
+    """Return a replicate's seed, a function of the campaign's seed and the replicate's number alone.
+
+    Args:
+        seed: the campaign's seed.
+        replicate: the replicate's number, from 0.
+    """
     return int(np.random.SeedSequence([seed, replicate]).generate_state(1, np.uint64)[0] >> 1)
 
 

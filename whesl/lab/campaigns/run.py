@@ -36,7 +36,12 @@ class Done(NamedTuple):
 
 
 def simulate(cell: Cell, simulator: Simulator) -> Done:
-    """Run one cell and return its outcome; an error of the simulator becomes part of the outcome."""
+    """Run one cell and return its outcome; an error of the simulator becomes part of the outcome.
+
+    Args:
+        cell: the cell.
+        simulator: the function that runs the cell, called with the cell's kind, parameters and seed.
+    """
     begun = time.monotonic()
     try:
         measures = simulator(cell.kind, cell.parameters, cell.seed)

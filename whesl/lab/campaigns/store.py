@@ -33,12 +33,22 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def path_of(out: Path, cell: Cell) -> Path:
-    """Return the path of a cell's result file."""
+    """Return the path of a cell's result file.
+
+    Args:
+        out: the directory of results.
+        cell: the cell.
+    """
     return out / "cells" / cell.key[:2] / f"{cell.key}.json"
 
 
 def load(out: Path, cell: Cell) -> Result | None:
-    """Return a cell's result; None if the cell is unfinished or was run by another version of WHESL."""
+    """Return a cell's result; None if the cell is unfinished or was run by another version of WHESL.
+
+    Args:
+        out: the directory of results.
+        cell: the cell.
+    """
     try:
         found = msgspec.json.decode(path_of(out, cell).read_bytes(), type=Result)
     except (OSError, msgspec.MsgspecError):
@@ -48,6 +58,12 @@ def load(out: Path, cell: Cell) -> Result | None:
 
 def keep(out: Path, cell: Cell, measures: dict[str, Any], seconds: float) -> Result:
     """Write a cell's result file and return the result.
+
+    Args:
+        out: the directory of results.
+        cell: the cell.
+        measures: measured numbers by name.
+        seconds: run time of the simulation, in seconds.
 
     Raises:
         WheslError: the file cannot be written.

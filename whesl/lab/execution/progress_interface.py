@@ -30,7 +30,12 @@ class Silent:
 
     @contextmanager
     def stage(self, about: str, total: float) -> Iterator[Callable[[float], None]]:
-        """Yield a function that ignores its argument."""
+        """Yield a function that ignores its argument.
+
+        Args:
+            about: not used.
+            total: not used.
+        """
         yield lambda steps: None
 
     def note(self, text: str) -> None:

@@ -81,7 +81,12 @@ def figures(evaluation: Evaluation) -> list[Figure]:
 
 
 def drawn(said: Mapping[str, Judged], warned: Mapping[str, Judged]) -> list[Figure]:
-    """Return the calibration plot of the predictors ``said`` and the lead times of those in ``warned``."""
+    """Return the calibration plot of the predictors ``said`` and the lead times of those in ``warned``.
+
+    Args:
+        said: scores of the predictors of the calibration plot, by label.
+        warned: scores of the predictors whose lead times are plotted, by label.
+    """
     series = []
     for name, one in said.items():
         some = (one.calibration.said > 0) & (one.calibration.happened > 0)

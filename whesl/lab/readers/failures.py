@@ -52,12 +52,22 @@ class Malformed(NamedTuple):
 
 
 def told(malformed: Sequence[tuple[int, str]], unit: str = "line") -> str:
-    """Return a message with the number of malformed lines and their first errors; "" for no such line."""
+    """Return a message with the number of malformed lines and their first errors; "" for no such line.
+
+    Args:
+        malformed: (number, error) of each malformed line.
+        unit: what the numbers count: "line" or "entry".
+    """
     return f"{len(malformed)} not read: {shown(malformed, unit)}" if malformed else ""
 
 
 def shown(malformed: Sequence[tuple[int, str]], unit: str) -> str:
-    """Return the errors of the first malformed lines, and the number of the remaining ones."""
+    """Return the errors of the first malformed lines, and the number of the remaining ones.
+
+    Args:
+        malformed: (number, error) of each malformed line.
+        unit: what the numbers count: "line" or "entry".
+    """
     more = f"; and {len(malformed) - _SHOWN} more" if len(malformed) > _SHOWN else ""
     return "; ".join(f"{unit} {line}: {why}" for line, why in malformed[:_SHOWN]) + more
 

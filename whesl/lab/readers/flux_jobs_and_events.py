@@ -39,6 +39,11 @@ def is_jobs(text: str) -> bool:
 def jobs(text: str, path: Path, clock: Clock) -> JobLog:
     """Read ``flux jobs -a --json``.
 
+    Args:
+        text: the command's output.
+        path: the file's path, for messages.
+        clock: parser of the times.
+
     Raises:
         UsageError: the text is other JSON.
     """

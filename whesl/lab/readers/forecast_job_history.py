@@ -60,7 +60,7 @@ def read_history(paths: list[Path], *, zone: tzinfo | None = None, strict: bool 
     Args:
         paths: files in SWF, ``sacct -P`` with the columns User and Partition, or another format of
             ``read_jobs``; compressed or not.
-        zone: of times that name none.
+        zone: time zone of times that name none; None for this machine's zone.
         strict: whether a line that cannot be read is an error.
 
     Raises:
@@ -96,7 +96,7 @@ def read_calendar(path: Path, zone: tzinfo | None = None) -> Floats:
 
     Args:
         path: the file.
-        zone: of times that name none.
+        zone: time zone of times that name none; None for this machine's zone.
 
     Returns:
         The windows of maintenance in order of time, shape (windows, 2), in seconds.

@@ -94,7 +94,7 @@ class Clock:
     """A parser of times as resource managers print them.
 
     Args:
-        zone: of times that name none; None for this machine's own.
+        zone: time zone of times that name none; None for this machine's zone.
     """
 
     def __init__(self, zone: tzinfo | None = None) -> None:
@@ -184,7 +184,15 @@ def listed(
 
 
 def finish(malformed: list[Malformed], lines: int, path: Path, unit: str, *, strict: bool) -> None:
-    """Raise UsageError if there are malformed lines and ``strict`` is set."""
+    """Raise UsageError if there are malformed lines and ``strict`` is set.
+
+    Args:
+        malformed: the malformed lines or entries.
+        lines: number of lines or entries.
+        path: the file's path, for messages.
+        unit: what ``lines`` counts: "line" or "entry".
+        strict: whether a malformed line is an error.
+    """
     if malformed and strict:
         first = malformed[0]
         raise UsageError(
@@ -195,6 +203,11 @@ def finish(malformed: list[Malformed], lines: int, path: Path, unit: str, *, str
 
 def table(text: str, path: Path, clock: Clock) -> JobLog:
     """Read a table that begins with ``job,submit,start,end,nodes``; times in seconds or ISO 8601.
+
+    Args:
+        text: the table.
+        path: the file's path, for messages.
+        clock: parser of the times.
 
     Raises:
         UsageError: a column is unknown.
@@ -248,7 +261,12 @@ def _of_row(row: dict[str, str], line: int, clock: Clock) -> JobRecord:
 
 
 def whole(text: str, what: str) -> int:
-    """Parse a whole number; raise ValueError, with ``what`` as the number's name, for other text."""
+    """Parse a whole number; raise ValueError, with ``what`` as the number's name, for other text.
+
+    Args:
+        text: the text.
+        what: the number's name, for messages.
+    """
     if not text.isdecimal() or len(text) > 18:
         raise ValueError(f"{what} is no whole number: {text[:20]!r}")
     return int(text)
@@ -273,7 +291,13 @@ _SWF_STATES = {0: State.FAILED, 1: State.COMPLETED, 5: State.CANCELLED}
 
 
 def swf_log(text: str, path: Path, clock: Clock) -> JobLog:
-    """Read an SWF log: processors count as nodes, and an unknown status counts as completed."""
+    """Read an SWF log: processors count as nodes, and an unknown status counts as completed.
+
+    Args:
+        text: the log's text.
+        path: the file's path, for messages.
+        clock: not used; times in SWF are seconds.
+    """
     found = parse(text.encode(), path.name)
     log = JobLog(path.name, "swf", lines=len(found) + len(found.malformed))
     log.malformed = list(found.malformed)

@@ -31,6 +31,11 @@ def accounted(text: str, path: Path, clock: Clock) -> JobLog:
     """Read accounting logs: runs that ended, and runs that were ended to be requeued.
 
     Times in the log are seconds since 1970; ``clock`` is not used.
+
+    Args:
+        text: the accounting logs.
+        path: the file's path, for messages.
+        clock: not used.
     """
     log = JobLog(path.name, "pbs")
     for number, line in enumerate(text.splitlines(), 1):

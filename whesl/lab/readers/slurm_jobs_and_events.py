@@ -68,6 +68,11 @@ _FAILURE = re.compile(r"(DOWN|FAIL(?!ING)|ERROR|NO_RESPOND|NOT_RESPONDING)")
 def sacct(text: str, path: Path, clock: Clock) -> JobLog:
     """Read ``sacct -P``.
 
+    Args:
+        text: the command's output.
+        path: the file's path, for messages.
+        clock: parser of the times.
+
     Raises:
         UsageError: a column is missing.
     """
@@ -113,6 +118,11 @@ def sacct(text: str, path: Path, clock: Clock) -> JobLog:
 
 def sacct_json(text: str, path: Path, clock: Clock) -> JobLog:
     """Read ``sacct --json``.
+
+    Args:
+        text: the command's output.
+        path: the file's path, for messages.
+        clock: parser of the times.
 
     Raises:
         UsageError: the text is other JSON.

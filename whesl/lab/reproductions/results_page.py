@@ -35,7 +35,12 @@ def write(out: Path, outcomes: Sequence[Outcome], *, quick: bool) -> None:
 
 
 def page(outcome: Outcome, *, quick: bool) -> Page:
-    """Return the page of one experiment."""
+    """Return the page of one experiment.
+
+    Args:
+        outcome: the experiment's outcome.
+        quick: whether the run was the smaller version.
+    """
     report = outcome.report
     assert report is not None
     parts: list[Part] = [findings(report.findings)] if report.findings else ["No finding is stated for it."]
@@ -52,7 +57,12 @@ def page(outcome: Outcome, *, quick: bool) -> Page:
 
 
 def overview(outcomes: Sequence[Outcome], *, quick: bool) -> Page:
-    """Return the page of all experiments."""
+    """Return the page of all experiments.
+
+    Args:
+        outcomes: outcomes of the experiments, in the order of the page.
+        quick: whether the runs were the smaller versions.
+    """
     done = [outcome for outcome in outcomes if outcome.report is not None]
     every = [finding for outcome in done if outcome.report is not None for finding in outcome.report.findings]
     rows = []

@@ -46,6 +46,10 @@ _SETTINGS: dict[str, Any] = {
 def write_figure(out: Path, figure: Figure) -> tuple[Path, Path]:
     """Write OUT/NAME.svg and OUT/NAME.png; return both paths.
 
+    Args:
+        out: the directory of results.
+        figure: the figure.
+
     Raises:
         WheslError: a file cannot be written.
     """

@@ -65,6 +65,10 @@ class Page:
 def write_page(path: Path, page: Page) -> None:
     """Write a page.
 
+    Args:
+        path: the file.
+        page: the content of the page.
+
     Raises:
         WheslError: the file cannot be written.
     """

@@ -123,6 +123,10 @@ def plain(value: Any) -> Any:
 def write_table(out: Path, table: Table) -> tuple[Path, Path]:
     """Write OUT/NAME.md and OUT/NAME.csv, the CSV with full precision; return both paths.
 
+    Args:
+        out: the directory of results.
+        table: the table.
+
     Raises:
         WheslError: a file cannot be written.
     """

@@ -14,7 +14,12 @@ from whesl.model.errors import UsageError
 
 
 def met_by_checkpoints(alpha: float, sigma: float) -> float:
-    """Return beta of equation (2.6), the share of failures that prioritized checkpoints meet."""
+    """Return beta of equation (2.6), the share of failures that prioritized checkpoints meet.
+
+    Args:
+        alpha: data that a migration moves, in checkpoints.
+        sigma: share of failures that migration avoids.
+    """
     return (alpha - 1.0 + sigma) / alpha
 
 

@@ -23,7 +23,13 @@ SMALL = ("GYRO", "POP", "VULCAN")
     "ckpt-observations", SOURCE, "The observations with numbers on lead times, accuracy and migration"
 )
 def observations(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the studies of observations 1, 3, 4, 5, 6, 8 and 9."""
+    """Run the studies of observations 1, 3, 4, 5, 6, 8 and 9.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     bench, applications = bench_of(progress, quick)
     titan = bench.machine.failures[0]
     base = studies.overheads(bench, list(applications.values()), titan)

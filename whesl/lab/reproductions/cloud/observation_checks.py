@@ -52,16 +52,32 @@ class Rows:
         self.names = [name for name in NAMES if any(key[0] == name for key in self._rows)]
 
     def of(self, workflow: str, scheduler: str) -> list[Row]:
-        """Return the rows of one workflow under one scheduler."""
+        """Return the rows of one workflow under one scheduler.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         return self._rows.get((workflow, scheduler), [])
 
     def values(self, workflow: str, scheduler: str, value: Callable[[Row], float | None]) -> NDArray[Any]:
-        """Return a value of each row, without the rows that lack the value."""
+        """Return a value of each row, without the rows that lack the value.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+            value: returns the value of a row, or None if the row lacks the value.
+        """
         found = [value(row) for row in self.of(workflow, scheduler)]
         return np.array([one for one in found if one is not None], dtype=np.float64)
 
     def completion(self, workflow: str, scheduler: str) -> NDArray[Any]:
-        """Return the completion of every stage of every run, in per cent."""
+        """Return the completion of every stage of every run, in per cent.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         return 100 * np.array([share for row in self.of(workflow, scheduler) for share in row.completion])
 
     def delays(self, scheduler: str) -> NDArray[Any]:
@@ -70,7 +86,12 @@ class Rows:
         return np.array(found, dtype=np.float64).reshape(-1, 2)
 
     def savings(self, workflow: str, scheduler: str) -> NDArray[Any]:
-        """Return each run's saving in per cent of the cost of the same case in the cloud alone."""
+        """Return each run's saving in per cent of the cost of the same case in the cloud alone.
+
+        Args:
+            workflow: the workflow's name.
+            scheduler: the scheduler's name.
+        """
         pairs = zip(self.of(workflow, scheduler), self.of(workflow, CLOUD), strict=True)
         return np.array([100 * (1 - row.cost / alone.cost) for row, alone in pairs if alone.cost > 0])
 
@@ -83,7 +104,12 @@ def quartiles(values: NDArray[Any]) -> tuple[float, float]:
 
 
 def shown(pair: tuple[float, float], unit: str = "%") -> str:
-    """Return quartiles as readable text."""
+    """Return quartiles as readable text.
+
+    Args:
+        pair: the quartiles (Q1, Q3).
+        unit: the unit.
+    """
     return f"({pair[0]:.2f}, {pair[1]:.2f}) {unit}"
 
 

@@ -24,7 +24,12 @@ _EDGES = (0.0, 0.5, 0.8, 0.88, 0.94, 1.0)
 
 
 def stated(rows: Rows, workflows: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return each plan's stated probability, and whether the plan met its deadline."""
+    """Return each plan's stated probability, and whether the plan met its deadline.
+
+    Args:
+        rows: the rows of an evaluation.
+        workflows: names of the workflows.
+    """
     found = [row for name in workflows for row in rows.of(name, OURS) if row.probability is not None]
     said = np.array([row.probability for row in found], dtype=np.float64)
     return said, np.array([row.finished is not None for row in found], dtype=np.bool_)

@@ -46,7 +46,13 @@ class _Means:
 
 @experiment("desktop", _DOCUMENT, "Figures 7 to 13: FFP, NFFP and Random on generated machines (synthetic)")
 def desktop(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the evaluation on generated machines; public traces of the document's machines do not exist."""
+    """Run the evaluation on generated machines; public traces of the document's machines do not exist.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     plan = _QUICK if quick else Plan()
     rows: list[Row] = []
     queues: list[Queue] = []

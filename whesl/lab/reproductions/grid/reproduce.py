@@ -73,7 +73,15 @@ def mean_of(run: Callable[[int], Measures], seeds: Sequence[int], advance: Calla
 def by_policy(
     machines: Grid, work: Jobs, down: Outages, seeds: Sequence[int], advance: Callable[[float], None]
 ) -> dict[str, Mean]:
-    """Return the measures of each policy; the randomized policy ``ls`` runs with each seed."""
+    """Return the measures of each policy; the randomized policy ``ls`` runs with each seed.
+
+    Args:
+        machines: the clusters' machines.
+        work: the jobs.
+        down: the outages.
+        seeds: random seeds of ``ls``.
+        advance: called with 1 after each run.
+    """
 
     def mean(policy: str) -> Mean:
         def run(seed: int) -> Measures:
@@ -91,7 +99,13 @@ def row_of(problem: str, policy: str, mean: Mean) -> list[Any]:
 def metacentrum_data(
     data: Path | None, quick: bool, *, equal_speeds: bool = False
 ) -> tuple[list[Cluster], Grid, dict[bool, Jobs], Outages]:
-    """Return the clusters, their machines, the jobs by "with requirements", and the failures."""
+    """Return the clusters, their machines, the jobs by "with requirements", and the failures.
+
+    Args:
+        data: the directory of traces; None if there is none.
+        quick: whether to take a small part of the log.
+        equal_speeds: whether all clusters have the same speed.
+    """
     from whesl.lab.readers import swf
 
     clusters = read(needed(data, "metacentrum/metacentrum-2009.mwf.machines"))
@@ -116,7 +130,13 @@ def metacentrum_data(
 
 @experiment("grid-metacentrum", SOURCE, "Figure 2: four policies on four problems made of MetaCentrum's log")
 def metacentrum(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run FCFS, EASY, CONS and LS with and without failures, and with and without requirements."""
+    """Run FCFS, EASY, CONS and LS with and without failures, and with and without requirements.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     _, machines, jobs, outages = metacentrum_data(data, quick)
     seeds = range(2 if quick else SEEDS)
     found: dict[tuple[str, str], Mean] = {}
@@ -302,7 +322,13 @@ def _metacentrum_findings(found: dict[tuple[str, str], Mean]) -> list[Finding]:
 
 @experiment("grid-2013", SOURCE, "MetaCentrum's log of 2013 with the real requirements of its jobs")
 def real_requirements(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Run the log of 2013 with and without its jobs' requirements: processors per machine, and clusters."""
+    """Run the log of 2013 with and without its jobs' requirements: processors per machine, and clusters.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     from whesl.lab.readers import swf
 
     clusters = read(needed(data, "metacentrum/wagap-2013.swf.machines"))

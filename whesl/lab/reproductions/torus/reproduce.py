@@ -122,7 +122,13 @@ def _row(log: Log, load: float, count: int, days: float, policy: str, level: flo
 
 @experiment("torus-example", SOURCE, "Figure 2: which of two placements wins, by the confidence")
 def example(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Compute the costs of Figure 2's two placements, on a 3 x 6 torus with one busy node."""
+    """Compute the costs of Figure 2's two placements, on a 3 x 6 torus with one busy node.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     geometry = torus(1, 3, 6)
     busy = np.zeros(18, dtype=np.bool_)
     busy[0] = True
@@ -310,7 +316,13 @@ for _name, _log, _about in (
 
 @experiment("torus-rates", SOURCE, "Figures 3 to 5 on SDSC: 0 to 4,000 failures, with and without prediction")
 def rates(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Simulate SDSC's log over numbers of failures, the document's one per four days among them."""
+    """Simulate SDSC's log over numbers of failures, the document's one per four days among them.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     records = _records(data)
     share = 0.05 if quick else 1.0
     works = {load: _jobs(data, SDSC, load, share) for load in LOADS}

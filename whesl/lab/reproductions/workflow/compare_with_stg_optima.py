@@ -30,7 +30,13 @@ _SOURCE = "Standard Task Graph Set"
 
 @experiment("stg", _SOURCE, "makespans without failures beside the published optimal ones")
 def optima(progress: Progress, data: Path | None, quick: bool) -> Report:
-    """Schedule each graph on 2, 4, 8 and 16 processors; no makespan may be below the optimum."""
+    """Schedule each graph on 2, 4, 8 and 16 processors; no makespan may be below the optimum.
+
+    Args:
+        progress: progress display.
+        data: the directory of traces; None if there is none.
+        quick: whether to run a smaller version that takes seconds.
+    """
     rows = list(csv.DictReader(io.StringIO(text(needed(data, _OPTIMA)))))
     if quick:
         rows = rows[:: len(rows) // 20]

@@ -37,7 +37,14 @@ class _Rows:
         self._groups = sums
 
     def by_window(self, part: str, concurrent: int, aoa: float, measure: str) -> NDArray[np.float64]:
-        """Return the mean of a measure in each window, shape (windows,)."""
+        """Return the mean of a measure in each window, shape (windows,).
+
+        Args:
+            part: the part of the rows, ``levels`` for example.
+            concurrent: number of workflows that ran at once.
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
+        """
         return np.array(
             [
                 np.nanmean([getattr(row, measure) for row in self._groups[part, concurrent, aoa, window]])
@@ -46,11 +53,23 @@ class _Rows:
         )
 
     def mean(self, part: str, concurrent: int, aoa: float, measure: str) -> float:
-        """Return the mean of a measure over all windows."""
+        """Return the mean of a measure over all windows.
+
+        Args:
+            part: the part of the rows, ``levels`` for example.
+            concurrent: number of workflows that ran at once.
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
+        """
         return float(self.by_window(part, concurrent, aoa, measure).mean())
 
     def against(self, aoa: float, measure: str) -> tuple[float, float]:
-        """Return the saving of ``reliable`` against FLAW in per cent, and the half-width of its interval."""
+        """Return the saving of ``reliable`` against FLAW in per cent, and the half-width of its interval.
+
+        Args:
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
+        """
         most = max(self._plan.concurrent)
         return _less(
             self.by_window("levels", most, aoa, measure), self.by_window("reliable", most, aoa, measure)
@@ -60,6 +79,12 @@ class _Rows:
         """Return the fall of a measure from AOA 0 to ``aoa`` in per cent, and the half-width of its interval.
 
         The 95 % interval comes from a bootstrap over windows with 2,000 samples.
+
+        Args:
+            part: the part of the rows, ``levels`` for example.
+            concurrent: number of workflows that ran at once.
+            aoa: accuracy of the predictions, from 0 to 1.
+            measure: name of a field of ``Row``.
         """
         return _less(
             self.by_window(part, concurrent, 0.0, measure), self.by_window(part, concurrent, aoa, measure)

@@ -39,8 +39,8 @@ def audit(work: Workload, nodes: int, attempts: Attempts, history: History | Non
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
-        attempts: what the simulation gave.
+        nodes: number of nodes of the machine.
+        attempts: the simulation's attempts.
         history: the failures of the simulation; None for none.
     """
     wrong = [*_events(work, attempts), *_sizes(work, nodes, attempts), *_jobs(work, attempts)]

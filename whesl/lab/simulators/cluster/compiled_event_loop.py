@@ -102,7 +102,7 @@ def simulate(work: Workload, nodes: int, faults: Faults, compiled: Compiled) -> 
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         faults: failures and repairs of nodes.
         compiled: the predictor that the policy asks about nodes.
 
@@ -194,7 +194,16 @@ def own(owner: NDArray[np.int64], begin: int, count: int, attempt: int) -> None:
 def advance(
     work: Workload, nodes: int, faults: Faults, compiled: Compiled, queue: Waiting, machine: Machine
 ) -> bool:
-    """Simulate until the end (True), or until there is no room for another pass (False)."""
+    """Simulate until the end (True), or until there is no room for another pass (False).
+
+    Args:
+        work: the jobs.
+        nodes: number of nodes of the machine.
+        faults: failures and repairs of nodes.
+        compiled: the predictor that the policy asks about nodes.
+        queue: the waiting jobs, changed in place.
+        machine: the machine's state, changed in place.
+    """
     submit, size, checkpoint = work.submit, work.size, work.checkpoint
     count = len(submit)
     fault_time, fault_node, fault_up = faults.time, faults.node, faults.up

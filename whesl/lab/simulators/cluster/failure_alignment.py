@@ -58,7 +58,7 @@ def beside(log: Log, history: History, nodes: int, first: float, last: float) ->
     Args:
         log: the log.
         history: the failure records, in seconds since 1970.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         first: the first submission, in seconds of the log.
         last: the last submission, in seconds of the log.
 

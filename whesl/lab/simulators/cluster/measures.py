@@ -107,7 +107,7 @@ def measures(work: Workload, attempts: Attempts, result: Outcome, nodes: int) ->
         work: the jobs.
         attempts: the simulation's attempts.
         result: the outcome of each job.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
 
     Returns:
         jobs, ended; mean_wait (last start - submission), mean_response (end - submission), mean_slowdown

@@ -28,7 +28,7 @@ def simulate(
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         history: failures of the nodes, on the clock of the workload; None for none.
 
     Returns:
@@ -67,7 +67,13 @@ class _Profile:
         del self.times[:over], self.free[:over]
 
     def occupy(self, begin: float, end: float, size: int) -> None:
-        """Take ``size`` nodes from ``begin`` to ``end``; a negative size gives nodes back."""
+        """Take ``size`` nodes from ``begin`` to ``end``; a negative size gives nodes back.
+
+        Args:
+            begin: begin of the time, in seconds.
+            end: end of the time, in seconds; ``inf`` for no end.
+            size: number of nodes to take; negative to give nodes back.
+        """
         first, last = self._cut(begin), self._cut(end) if end < math.inf else len(self.times)
         for at in range(first, last):
             self.free[at] -= size
@@ -81,7 +87,14 @@ class _Profile:
         return at
 
     def earliest(self, now: float, size: int, duration: float, before: float) -> float:
-        """Return the earliest start of a job before ``before``, else ``before``; in seconds."""
+        """Return the earliest start of a job before ``before``, else ``before``; in seconds.
+
+        Args:
+            now: present time, in seconds.
+            size: the job's number of nodes.
+            duration: the job's estimate, in seconds.
+            before: bound of the start, in seconds.
+        """
         times, free = self.times, self.free
         start, fits = now, False
         for at, begin in enumerate(times):

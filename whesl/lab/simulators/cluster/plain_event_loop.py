@@ -29,7 +29,7 @@ def simulate(work: Workload, nodes: int, policy: str, *, history: History | None
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         policy: ``fcfs`` or ``easy``.
         history: failures of the nodes, on the clock of the workload; None for none.
     """
@@ -89,7 +89,7 @@ class Machine:
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         backfill: whether jobs overtake the head.
     """
 

@@ -90,7 +90,15 @@ class _Running:
         self.count = 0
 
     def add(self, job: int, attempt: int, start: float, end: float, nodes: NDArray[np.int64]) -> None:
-        """Append an attempt."""
+        """Append an attempt.
+
+        Args:
+            job: index of the job.
+            attempt: index of the attempt.
+            start: start of the attempt, in seconds.
+            end: latest end of the attempt, in seconds.
+            nodes: the attempt's nodes, shape (nodes,).
+        """
         at = self.count
         begin = int(self.offsets[at])
         self.job[at], self.attempt[at], self.start[at], self.end[at] = job, attempt, start, end
@@ -132,7 +140,7 @@ def simulate(
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         policy: the policy.
         history: failures of the nodes, on the clock of the workload; None for none.
         predictor: the predictor that the policy may ask; None for none.

@@ -58,7 +58,7 @@ def simulate(
 
     Args:
         work: the jobs.
-        nodes: how many the machine has.
+        nodes: number of nodes of the machine.
         policy: one of ``POLICIES``.
         history: failures of the nodes, on the clock of the workload; None for none.
         predictor: the predictor that ``reliable`` asks about nodes; None for other policies.

@@ -189,7 +189,7 @@ def faults(history: History | None, nodes: int) -> Faults:
 
     Args:
         history: failures on the clock of the workload; None for none.
-        nodes: how many nodes the machine has.
+        nodes: number of nodes of the machine.
 
     Raises:
         UsageError: the machine is larger than any.

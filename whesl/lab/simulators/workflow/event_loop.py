@@ -221,6 +221,12 @@ def ready(workload: Workload, state: State, compiled: Compiled) -> Ready:
 def decide(workload: Workload, state: State, policy: TaskPolicy, compiled: Compiled) -> int:
     """Ask a policy once and start the tasks that it chooses; return the number of tasks.
 
+    Args:
+        workload: the tasks.
+        state: the machine's state, changed in place.
+        policy: the policy.
+        compiled: the predictor that the policy asks about nodes.
+
     Raises:
         WheslError: the policy starts a task that is not ready, or on a node that is not free.
     """

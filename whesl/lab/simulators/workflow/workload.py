@@ -63,7 +63,7 @@ def failures(history: History | None, nodes: int) -> Failures:
 
     Args:
         history: the failures; None for nodes that never fail.
-        nodes: how many nodes the machine has.
+        nodes: number of nodes of the machine.
 
     Raises:
         WheslError: the history has another number of nodes.
@@ -87,6 +87,13 @@ def ranks(
 
     ``rank(t) = mean(cost(t)) + max over children(mean(transfer) + rank(child))``; the mean transfer is over
     all pairs of nodes, with 0 on the same node (H. Topcuoglu, S. Hariri, M.-Y. Wu, IEEE TPDS 13(3), 2002).
+
+    Args:
+        cost: computing time of each task on each node, in seconds, shape (tasks, nodes).
+        parent: index of the task at the beginning of each edge, shape (edges,).
+        child: index of the task at the end of each edge, shape (edges,).
+        transfer: transfer time of each edge between different nodes, in seconds, shape (edges,).
+        tasks: names of the tasks, for messages.
     """
     rank: NDArray[np.float64] = cost.mean(axis=1)
     nodes = cost.shape[1]
