@@ -131,7 +131,7 @@ def made(predictor: Asked, truth: History, at: float, seed: int) -> ArrayPredict
 
 
 def given(predictor: Asked, truth: History, seed: int) -> ArrayPredictor:
-    """Make a predictor of a given accuracy from the failures that happen.
+    """Make a predictor whose accuracy is given, from the failures that happen.
 
     Args:
         predictor: a predictor of ``GIVEN``.

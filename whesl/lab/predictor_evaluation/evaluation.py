@@ -102,7 +102,7 @@ def judged(
     seed: int,
     block: float = _WEEK,
 ) -> dict[str, Any]:
-    """Return the fields of ``Judged``.
+    """Return a predictor's scores as the fields of ``Judged``.
 
     Args:
         said: the answered probabilities, shape (questions,).
@@ -152,7 +152,7 @@ class Score(Judged):
 
     @property
     def better(self) -> bool:
-        """Whether the 95 % interval of the skill lies above 0."""
+        """Whether the predictor is fitted, is not the base rate, and its skill's interval is above 0."""
         return self.fitted and self.asked != catalogue.BASE and self.interval[0] > 0
 
 
@@ -178,7 +178,7 @@ class Evaluation:
 
     @property
     def best(self) -> Score | None:
-        """The best fitted predictor, or None if no fitted predictor is better than the base rate."""
+        """The fitted predictor with the highest skill among those with ``better``, or None."""
         better = [score for score in self.scores if score.better]
         return max(better, key=lambda score: score.skill, default=None)
 
@@ -225,7 +225,7 @@ def ask(
         history: the failures.
         begin: time of the first questions, in seconds.
         finish: end of the last question's horizon at the latest, in seconds.
-        settings: horizon and time between questions.
+        settings: the settings, with the horizon and the time between questions.
         most: largest number of questions; beyond it, moments are left out evenly.
     """
     last = finish - settings.horizon

@@ -40,7 +40,7 @@ _MOST_NODES = 1_000_000
 
 
 class Malformed(NamedTuple):
-    """A line that could not be read.
+    """A line of a file that cannot be read.
 
     Attributes:
         line: the line's number, from 1.

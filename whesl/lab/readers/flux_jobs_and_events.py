@@ -42,7 +42,7 @@ def jobs(text: str, path: Path, clock: Clock) -> JobLog:
     Args:
         text: the command's output.
         path: the file's path, for messages.
-        clock: parser of the times.
+        clock: not used; Flux's times are Unix seconds.
 
     Raises:
         UsageError: the text is other JSON.

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 GAP = 2 * DAY  # longest time without a submission, in seconds; a log with a longer gap lacks jobs
-SETTLED = 5 * DAY  # seconds after a gap in which jobs submitted before or within the gap start
-_BEGIN = DAY  # seconds after a log's begin; the jobs that ran already at the begin are missing
+SETTLED = 5 * DAY  # seconds after a gap until all jobs submitted before it have started
+_BEGIN = DAY  # seconds skipped at a log's begin, which lacks the jobs already running then
 
 
 class History(NamedTuple):
@@ -36,7 +36,7 @@ class History(NamedTuple):
     Attributes:
         jobs: the jobs of all files.
         notes: messages about lines that cannot be read and missing columns.
-        latest: the time of the last event, in seconds.
+        latest: the latest submission, start or end of a job, in seconds.
     """
 
     jobs: Jobs

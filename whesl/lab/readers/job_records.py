@@ -75,7 +75,7 @@ class JobLog:
         name: the file's name.
         format: ``sacct``, ``sacct-json``, ``flux``, ``pbs``, ``swf`` or ``csv``.
         unit: what ``line`` counts: "line" or "entry".
-        jobs: in the file's order.
+        jobs: the records in the file's order.
         lines: number of lines or entries that hold a record, readable or not.
         malformed: the lines or entries that cannot be read.
         elsewhere: number of records that are no jobs, by kind of record.

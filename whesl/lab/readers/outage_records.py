@@ -1,4 +1,4 @@
-"""Outages of named nodes as a history."""
+"""Outages of named nodes, and their conversion to a history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Found:
     """The records that a reader of outages has read so far.
 
     Attributes:
-        outages: in any order.
+        outages: the outages in any order.
         known: names of all nodes in the log.
         moments: all times in the log, in seconds since 1970.
         lines: number of lines that hold a record, readable or not.

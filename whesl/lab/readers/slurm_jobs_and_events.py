@@ -177,7 +177,7 @@ def state(text: str) -> State:
 
 
 def seconds(text: str) -> float:
-    """Return a limit [DAYS-]HOURS:MINUTES[:SECONDS] in seconds, ``inf`` for none; may raise ValueError."""
+    """Return a limit [DAYS-]HOURS:MINUTES[:SECONDS] in seconds, ``inf`` for none; ValueError for others."""
     if text in _NO_LIMIT:
         return math.inf
     parts = _LIMIT.fullmatch(text)
@@ -269,7 +269,7 @@ def is_events(line: str) -> bool:
     return "NodeName" in line.split("|") and "State" in line.split("|")
 
 
-# Rows ----------------------------------------------------------------------------------------------------
+# Rows of Slurm's tables ----------------------------------------------------------------------------------
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:

@@ -1,8 +1,8 @@
 """Task graphs of the Standard Task Graph Set (T. Tobita, H. Kasahara, J. Scheduling 5(5), 2002).
 
-The first line is the number n of tasks; n + 2 lines follow, since tasks 0 and n + 1 are an entry and an exit
-that take no time. Each line holds the task, its processing time, its number of predecessors, and the
-predecessors. Tasks transfer no data. ``#`` begins a comment.
+The first line is the number n of tasks. It is followed by n + 2 lines, one per task: tasks 0 and n + 1 are an
+entry and an exit that take no time. Each line holds the task, its processing time, its number of
+predecessors, and the predecessors. Tasks transfer no data. ``#`` begins a comment.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ def _machine(
 
 
 def _readable(log: JobLog) -> JobLog:
-    """Return the log with jobs whose host list cannot be read counted as malformed instead."""
+    """Return the log without jobs whose host list cannot be read, which count as malformed."""
     wrong: dict[str, str] = {}
     for hosts in {record.hosts for record in log.jobs if record.hosts}:
         try:
@@ -231,7 +231,7 @@ def _known(what: str, unknown: Sequence[str], names: Iterable[str]) -> None:
 
 
 def _history(failures: Loaded, names: tuple[str, ...], first: float, last: float) -> History:
-    """Return the failures in the machine's own order of nodes.
+    """Return the failures with the machine's order of nodes.
 
     Raises:
         UsageError: the failure log covers another time than the jobs.

@@ -156,7 +156,7 @@ def figures(found: Replay) -> list[Figure]:
 
 
 def best(found: Replay) -> Answer | None:
-    """Return the candidate with the largest saving that does not see the future, or None."""
+    """Return the answer that saves most node-hours, among candidates that do not see the future."""
     usable = [answer for answer in found.others if not answer.candidate.foresees]
     return max(usable, key=lambda answer: answer.saved["lost"].saved, default=None)
 

@@ -19,32 +19,32 @@ if TYPE_CHECKING:
 
 # The module of each experiment, which registers the experiment with ``@experiment``.
 EXPERIMENTS: dict[str, str] = {
-    # FLAW
+    # Workflows (FLAW)
     "flaw-example": "whesl.lab.reproductions.workflow.reproduce",
     "flaw": "whesl.lab.reproductions.workflow.reproduce",
     "stg": "whesl.lab.reproductions.workflow.compare_with_stg_optima",
-    # FFP
+    # Desktop grid (FFP)
     "desktop": "whesl.lab.reproductions.desktop.reproduce",
-    # BlueGene/L
+    # Torus (BlueGene/L)
     "torus-example": "whesl.lab.reproductions.torus.reproduce",
     "torus-sdsc": "whesl.lab.reproductions.torus.reproduce",
     "torus-nasa": "whesl.lab.reproductions.torus.reproduce",
     "torus-llnl": "whesl.lab.reproductions.torus.reproduce",
     "torus-rates": "whesl.lab.reproductions.torus.reproduce",
-    # Complete data sets
+    # Several clusters (complete data sets)
     "grid-metacentrum": "whesl.lab.reproductions.grid.reproduce",
     "grid-2013": "whesl.lab.reproductions.grid.reproduce",
     "grid-first-fit": "whesl.lab.reproductions.grid.reproduce_failures",
     "grid-generator": "whesl.lab.reproductions.grid.reproduce_failures",
-    # A cluster and a cloud
+    # Cluster and cloud
     "cloud-observations": "whesl.lab.reproductions.cloud.reproduce",
     "cloud-small": "whesl.lab.reproductions.cloud.reproduce",
     "cloud-calibration": "whesl.lab.reproductions.cloud.reproduce",
-    # Predictors
+    # Failure predictors
     "predict-weibull": "whesl.lab.reproductions.reproduce_failure_fits",
     "predict-periods": "whesl.lab.reproductions.reproduce_failure_fits",
     "predict-records": "whesl.lab.reproductions.reproduce_failure_fits",
-    # Checkpoints
+    # Checkpoint models
     "ckpt-ratios": "whesl.lab.reproductions.checkpoints.reproduce",
     "ckpt-overheads": "whesl.lab.reproductions.checkpoints.reproduce",
     "ckpt-observations": "whesl.lab.reproductions.checkpoints.observation_checks",
@@ -100,7 +100,7 @@ class Report:
 
 
 class Run(Protocol):
-    """An experiment's function."""
+    """The signature of an experiment's function."""
 
     def __call__(self, progress: Progress, data: Path | None, quick: bool) -> Report:
         """Run the experiment.

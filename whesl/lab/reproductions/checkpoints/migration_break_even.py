@@ -1,4 +1,4 @@
-"""When prioritized checkpoints beat live migration: equations (2.4) to (2.8) of the dissertation.
+"""Break-even of prioritized checkpoints and live migration: equations (2.4) to (2.8) of the dissertation.
 
 Alpha is the amount of data that a migration moves, in checkpoints; sigma is the share of failures that
 migration avoids. Prioritized checkpoints meet the share beta = (alpha - 1 + sigma) / alpha of the failures

@@ -35,7 +35,7 @@ class Plan:
     """The size of an evaluation; times in seconds.
 
     Attributes:
-        site: how machines fail.
+        site: failure model of the machines.
         lengths: mean lengths of the long jobs, in hours.
         seeds: number of generated sites.
         training: time before the first job, to whose failures the predictors are fitted.
@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
     Attributes:
         seed: the site's number.
-        replication: in time or in space.
+        replication: kind of replication, "in time" or "in space".
         policy: FFP, NFFP, Random or reliable.
         hours: the mean length of the long jobs.
         success: the share of the long jobs that completed.
@@ -176,7 +176,7 @@ def _row(
 
 
 def around(beat: NDArray[np.float64], length: NDArray[np.int64], at: float) -> tuple[float, float]:
-    """Return a queue's mean length shortly before and after a time of the day.
+    """Return the mean length of the queue shortly before a time of the day, and shortly after it.
 
     Args:
         beat: times of the broker's passes, in seconds.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Columns of ``Cluster.queue``, then columns of ``Cluster.running``.
 SUBMIT, NODES, LIMIT, RUN, STAGE, JOB = range(6)  # STAGE is -1 for a production job, whose index is JOB
 END, BY, COUNT, OWNER = range(4)  # end, end of the time limit, number of nodes, stage or -1
-# Places in ``Cluster.state``.
+# Indices into ``Cluster.state``.
 FREE, QUEUED, RUNNING, NEXT, GRANTED = range(5)
 
 

@@ -23,7 +23,7 @@ SCHEDULED, BACKUP = 0, 1
 # no task.
 STAGE, SIDE, PURPOSE, ASKED, AT, ENDS, BUSY, STOP, GONE, FINISHED = range(10)
 _COLUMNS = 10
-# Places in ``Work.tally``.
+# Indices into ``Work.tally``.
 COST, BACKUP_COST, BACKUP_HOURS, BACKUP_COUNT, BACKUP_TASKS, MOVED, READ, WRITTEN, HOURS, COPIES, LAST = (
     range(11)
 )
@@ -38,7 +38,7 @@ class Shape(NamedTuple):
         barrier: whether a stage waits for the whole parent stage, shape (stages, most parents).
         seconds: mean run time of a task by stage and side, in seconds, shape (stages, 2).
         price: price of an hour of the stage's instance type, shape (stages,).
-        input, output: bytes of one task, shape (stages,).
+        input, output: bytes that one task reads and writes, shape (stages,).
         leaf: whether a stage has no child, shape (stages,).
         factors: random factors of the run times, used one after the other.
         wide: bandwidth between cluster and cloud for one task, in bytes a second.
@@ -77,7 +77,7 @@ class Work(NamedTuple):
         parts: remaining seconds of tasks that an executor's end interrupted, a stack per stage, shape
             (stages, most).
         depth: depth of each stack of ``parts``, shape (stages,).
-        rows: executors, shape (most, 10).
+        rows: one row per executor, with the columns STAGE to FINISHED, shape (most, 10).
         numbers: number of executors, and index of the next factor, shape (2,).
         tally: sums COST to COPIES, and the end of the last finished task (LAST), shape (11,).
         spent: seconds of run time, and number of tasks, by stage and side, shape (stages, 2, 2).

@@ -194,7 +194,7 @@ def own(owner: NDArray[np.int64], begin: int, count: int, attempt: int) -> None:
 def advance(
     work: Workload, nodes: int, faults: Faults, compiled: Compiled, queue: Waiting, machine: Machine
 ) -> bool:
-    """Simulate until the end (True), or until there is no room for another pass (False).
+    """Simulate; return True at the end, or False if the arrays have no room for another pass.
 
     Args:
         work: the jobs.

@@ -16,7 +16,7 @@ HOUR = 3600.0
 
 
 class Outcome(NamedTuple):
-    """One row for each job of the workload.
+    """The outcome of each job of the workload.
 
     Attributes:
         start: start of the job's last attempt, in seconds; nan if the job never started, shape (jobs,).

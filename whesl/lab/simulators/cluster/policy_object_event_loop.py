@@ -90,7 +90,7 @@ class _Running:
         self.count = 0
 
     def add(self, job: int, attempt: int, start: float, end: float, nodes: NDArray[np.int64]) -> None:
-        """Append an attempt.
+        """Append an attempt that starts now.
 
         Args:
             job: index of the job.

@@ -32,7 +32,7 @@ class Simulation(NamedTuple):
         nodes: number of nodes of the machine.
         work: the jobs.
         attempts: all attempts at the jobs.
-        outcome: one row for each job.
+        outcome: the outcome of each job.
         measures: the result of ``whesl.lab.simulators.cluster.measures.measures``.
         promised: each job's first reservation in seconds, shape (jobs,); empty except for ``conservative``.
     """

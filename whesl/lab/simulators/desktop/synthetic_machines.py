@@ -31,7 +31,7 @@ class Site:
         others: number of machines without daily restarts.
         labs: number of rooms, with equal numbers of machines; the machines of a room restart at the same time
             of the day.
-        restart_at: the mean and deviation of the rooms' times of the day.
+        restart_at: mean and standard deviation of the rooms' restart times, in seconds after midnight.
         restart_jitter: the standard deviation of a single restart's time.
         restart_length: bounds of the length of a restart.
         missed: the share of restarts that do not happen.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def audit(grid: Grid, jobs: Jobs, outages: Outages, outcome: Outcome, policy: str) -> list[str]:
-    """Return one message for each violated rule; an empty list if all rules hold.
+    """Return one message for each violated rule of a run; an empty list if all rules hold.
 
     The rules: each job ends once, on one suitable cluster, with as many processors as it requests; no
     processor runs two jobs; no job runs on a machine that is out of service; a job is killed exactly when one

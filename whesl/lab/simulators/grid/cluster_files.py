@@ -3,8 +3,8 @@
 [[cluster]]
 name = "zewura"
 machines = 20
-cpus = 80            # of each machine; a list where they differ
-speed = 1.0          # to compare clusters; run times stay those of the log
+cpus = 80            # processors of each machine; a list if the numbers differ
+speed = 1.0          # orders clusters by preference; run times are the log's
 properties = ["x86_64", "nfs4"]
 """
 

@@ -101,7 +101,7 @@ class Options(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How the jobs ended, each array of shape (jobs,) unless another is given.
+    """The outcome of a run, each array of shape (jobs,) unless another shape is given.
 
     Attributes:
         start: start of each job, in seconds; nan for cancelled jobs.

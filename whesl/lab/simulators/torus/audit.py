@@ -30,7 +30,7 @@ def audit(
     failures: list[tuple[float, int]],
     predictions_keep_head: bool = True,
 ) -> list[str]:
-    """Return one message for each violated rule; an empty list if all rules hold.
+    """Return one message for each violated rule of a run; an empty list if all rules hold.
 
     The rules: partitions are boxes of the torus that hold the job; no node runs two jobs; a job starts after
     its arrival, runs for exactly its run time in its last attempt, and is killed exactly when one of its

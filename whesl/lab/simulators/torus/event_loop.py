@@ -43,7 +43,7 @@ class Jobs(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How the jobs ended, each array of shape (jobs,) unless another is given.
+    """The outcome of a run, each array of shape (jobs,) unless another shape is given.
 
     Attributes:
         start: start of each job's last attempt, in seconds.

@@ -173,7 +173,7 @@ def _run(
 ) -> tuple[int, float]:
     """Run until the tasks are done, no task can start, or the record of attempts is full.
 
-    Returns the reason, and the time of the last start; ``last`` is that time before the call.
+    Returns the reason, and the time of the last start or event; ``last`` is that time before the call.
     """
     tasks = len(state.status)
     while state.counts[ENDED] < tasks:
