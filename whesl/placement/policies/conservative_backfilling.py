@@ -39,7 +39,7 @@ def earliest(
         free: nodes that are free in it.
         lo: the place of the part that holds ``now``.
         hi: the place behind the last part.
-        now: in seconds.
+        now: the current time, in seconds.
         size: the job's nodes.
         duration: its estimate, in seconds.
         before: its present reservation, to be returned where no earlier start fits; ``inf`` where it has

@@ -59,7 +59,7 @@ def may_overtake(size: int, estimate: float, now: float, free: int, shadow: floa
     Args:
         size: its nodes.
         estimate: the longest that it runs, in seconds.
-        now: in seconds.
+        now: the current time, in seconds.
         free: nodes that are free now.
         shadow: the head's shadow time, in seconds.
         extra: nodes that the head leaves over then.
@@ -73,7 +73,7 @@ class Easy:
     name = "easy"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``."""
+        """Return the jobs to start. Arguments: see ``Policy.decide``."""
         queue = view.queue
         free = int(np.count_nonzero(view.nodes.free))
         fits = (queue.size <= free).nonzero()[0]

@@ -19,6 +19,6 @@ class Fcfs:
     name = "fcfs"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``."""
+        """Return the jobs to start. Arguments: see ``Policy.decide``."""
         fits = np.cumsum(view.queue.size) <= np.count_nonzero(view.nodes.free)
         return first_free(view, range(int(np.argmin(fits)) if not fits.all() else len(fits)))

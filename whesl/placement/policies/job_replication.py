@@ -46,7 +46,7 @@ def select(
     Args:
         free: indices of machines that are up and idle.
         compiled: the predictor.
-        now: in seconds.
+        now: the current time, in seconds.
         duration: of the job, in seconds.
         required: the reliability, from 0 to 1.
         risk: that all attempts before fail: 1 for none.

@@ -51,7 +51,7 @@ class Dispatch(NamedTuple):
 
     Attributes:
         task: identifiers.
-        node: the node of each.
+        node: the node of each element.
     """
 
     task: NDArray[np.int64]
@@ -70,8 +70,8 @@ class TaskPolicy(Protocol):
 
         Args:
             view: the ready tasks and what they would take.
-            predictor: answers questions about nodes.
-            now: in seconds.
+            predictor: gives the failure probabilities of nodes.
+            now: the current time, in seconds.
         """
 
 
@@ -84,7 +84,7 @@ def earliest_safe(
     Args:
         duration: seconds on each node; ``inf`` where it cannot run, shape (nodes,).
         compiled: the predictor.
-        now: in seconds.
+        now: the current time, in seconds.
         answers: is filled: 1 where the predictor said yes, 0 where no, -1 where it was not asked.
     """
     answers[:] = -1
@@ -118,7 +118,7 @@ def least_expected(
         duration: seconds on each node; ``inf`` where it cannot run, shape (nodes,).
         exposed: the probability that a source of the task's input fails meanwhile, shape (nodes,).
         compiled: the predictor.
-        now: in seconds.
+        now: the current time, in seconds.
         wait: seconds until the next running task ends.
         answers: is filled: 1 where the predictor said yes, 0 where no, -1 where it was not asked.
     """
@@ -146,7 +146,7 @@ class Ranked:
     """Ready tasks in order, each on the node that suits it best.
 
     Attributes:
-        name: as in tables of results.
+        name: the name in tables of results.
         arrival: in the order of arrival in the pool (FIFO), not by rank.
         aware: asks the predictor.
         hybrid: by descending rank within one workflow, by ascending rank while the pool holds several.
@@ -168,7 +168,7 @@ class Ranked:
         return descending[::-1] if several else descending
 
     def decide(self, view: Ready, predictor: Compiled, now: float) -> Dispatch:
-        """Return the tasks to start. Arguments as of ``TaskPolicy.decide``."""
+        """Return the tasks to start. Arguments: see ``TaskPolicy.decide``."""
         duration = view.duration.copy()
         answers = np.empty(duration.shape[1], dtype=np.int8)
         started: list[tuple[int, int]] = []

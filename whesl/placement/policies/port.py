@@ -95,6 +95,6 @@ class Policy(Protocol):
 
         Args:
             view: the machine and its jobs.
-            predictor: answers questions about nodes; None where nothing is predicted.
-            now: in seconds.
+            predictor: gives the failure probabilities of nodes; None where nothing is predicted.
+            now: the current time, in seconds.
         """

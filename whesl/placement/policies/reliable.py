@@ -100,7 +100,7 @@ def select(
         size: how many are needed.
         start: of the job, in seconds.
         duration: of the job, in seconds.
-        known: the time of the last failure that may be used, in seconds.
+        known: failures after this time are not used, in seconds.
         chosen: where the nodes are written, ascending.
 
     Returns:
@@ -133,7 +133,7 @@ def risks(
         pool: candidates.
         start: of the job, in seconds.
         duration: of the job, in seconds.
-        known: the time of the last failure that may be used, in seconds.
+        known: failures after this time are not used, in seconds.
     """
     shape = pool.shape
     length, latest = np.full(shape, duration), np.full(shape, known)
@@ -149,7 +149,7 @@ def choose(
     """Return the free nodes of least risk for one job; for any simulator or manager.
 
     Args:
-        predictor: answers questions about the nodes.
+        predictor: gives the failure probabilities of nodes.
         free: candidates, ascending; no fewer than ``size``.
         size: how many are needed.
         now: when the job starts, in seconds.
@@ -173,7 +173,7 @@ class Reliable:
     name = "reliable"
 
     def decide(self, view: View, predictor: Predictor | None, now: float) -> Decisions:
-        """Return the jobs to start. Arguments as of ``Policy.decide``; UsageError without a predictor."""
+        """Return the jobs to start. Arguments: see ``Policy.decide``; UsageError without a predictor."""
         if predictor is None:
             raise UsageError("the policy reliable needs a predictor")
         queue = view.queue

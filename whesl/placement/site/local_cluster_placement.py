@@ -40,7 +40,7 @@ class Ranks:
         """Return nodes, those first that are the least likely to fail.
 
         Args:
-            now: seconds since the epoch.
+            now: the current time, in seconds since the epoch.
             nodes: names.
             limit: of the job, in seconds; None for none.
         """

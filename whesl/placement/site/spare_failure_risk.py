@@ -25,7 +25,7 @@ def risks(path: Path, nodes: Iterable[str], now: float, seconds: float) -> dict[
     Args:
         path: of the table.
         nodes: names, short or whole.
-        now: seconds since the epoch.
+        now: the current time, in seconds since the epoch.
         seconds: the time that is left.
 
     Returns:

@@ -55,7 +55,7 @@ def reserve(
         profiles: of all clusters, with room for two more steps.
         suits: whether each cluster suits it, shape (clusters,).
         preference: clusters, the fastest first, of equal ones the largest.
-        now: in seconds.
+        now: the current time, in seconds.
         time: how long it runs, in seconds.
         cpus: that it needs.
     """
@@ -93,7 +93,7 @@ def renew(
         changed: clusters whose machines failed or came back, shape (clusters,).
         suits: whether a kind of job may run on a cluster, shape (kinds, clusters).
         preference: clusters, the fastest first, of equal ones the largest.
-        now: in seconds.
+        now: the current time, in seconds.
     """
     for cluster in range(len(capacity)):
         if changed[cluster]:

@@ -104,7 +104,7 @@ def reservation(
 
     Args:
         suits: whether each cluster suits it.
-        preference: as of ``fitting``.
+        preference: see ``fitting``.
         free: free processors of each cluster.
         running: running jobs.
         cpus: that it needs.
@@ -146,10 +146,10 @@ def decide(
         capacity: processors in service of each cluster, shape (clusters,).
         suits: whether a kind of job may run on a cluster, shape (kinds, clusters).
         preference: clusters, the fastest first, of equal ones the largest.
-        now: in seconds.
+        now: the current time, in seconds.
         backfill: whether jobs may overtake the head when they do not delay it (EASY).
         balance: whether the cluster is drawn (FCFS-LB).
-        seed: of the draws.
+        seed: seed of the random draws.
     """
     count = len(waiting.job)
     position, cluster = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)

@@ -30,7 +30,7 @@ class Effort(NamedTuple):
     Attributes:
         factor: iterations for each waiting job.
         starts: computed starts after which no iteration begins.
-        seed: of the draws.
+        seed: seed of the random draws.
         turn: which search of the run it is, for the draws.
         seconds: by the clock, after which no iteration begins; ``inf`` for no such limit.
     """
@@ -115,7 +115,7 @@ def improve(
         running: what runs.
         capacity: processors in service of each cluster, shape (clusters,).
         suits: whether a kind of job may run on a cluster, shape (kinds, clusters).
-        now: in seconds.
+        now: the current time, in seconds.
         effort: how long.
 
     Returns:

@@ -26,7 +26,7 @@ def forecast(
 
     Args:
         predictor: the predictor as arrays.
-        now: in seconds.
+        now: the current time, in seconds.
         duration: in seconds.
         decided: 1 or 0 for "will fail" by the predictor's threshold, instead of probabilities.
         seed: -1, or that of a draw for each question and predicted failure, which then is seen with its own

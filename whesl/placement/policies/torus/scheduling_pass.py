@@ -166,7 +166,7 @@ def held_back(
         geometry: the torus.
         settings: how the pass decides.
         predictor: what is asked about nodes.
-        now: in seconds.
+        now: the current time, in seconds.
         box: where it would start now, shape (1, 6).
         chance: that each node fails while it would run.
         time: how long it runs, in seconds.
@@ -211,7 +211,7 @@ def plan(
         geometry: the torus.
         settings: how to decide.
         predictor: what is asked about nodes.
-        now: in seconds.
+        now: the current time, in seconds.
         migrate: whether running jobs may be moved.
         running: boxes of running jobs, shape (running, 6).
         ends: when running jobs end, in seconds, shape (running,).

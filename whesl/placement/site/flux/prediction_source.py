@@ -27,7 +27,7 @@ class Source:
 
     Args:
         path: the file.
-        clock: seconds since the epoch.
+        clock: returns the time in seconds since the epoch.
 
     Attributes:
         predictor: None while there are no predictions.
@@ -67,7 +67,7 @@ def may_act(path: Path, despite: str | None) -> None:
     """Refuse a model without a positive verdict; what is no model is not judged here.
 
     Args:
-        path: as of ``read``.
+        path: see ``read``.
         despite: the verdict that the user named, which is taken for positive.
 
     Raises:
@@ -91,7 +91,7 @@ def read(path: Path) -> tuple[ArrayPredictor, tuple[str, ...]]:
 
     Raises:
         WheslError: it holds neither.
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         begin = file.read(len(_ZIP))

@@ -57,7 +57,7 @@ class Advice:
     """What a predictor says of the ranks of one instance.
 
     Args:
-        predictor: answers questions about nodes; None for Flux's own order.
+        predictor: gives the failure probabilities of nodes; None for Flux's own order.
         names: the predictor's nodes by index.
         hosts: each rank's host name.
         horizon: seconds for which a job without a limit is taken to run.
@@ -94,7 +94,7 @@ class Advice:
         Args:
             duration: its limit in seconds; 0 for none.
             ends: when the instance ends, in seconds since the epoch; 0 for never.
-            now: seconds since the epoch.
+            now: the current time, in seconds since the epoch.
         """
         left = ends - now if ends > 0 else math.inf
         return max(min(duration or self._horizon, left), 0.0)
@@ -104,7 +104,7 @@ class Advice:
 
         Args:
             duration: for how long the job runs, in seconds.
-            now: seconds since the epoch.
+            now: the current time, in seconds since the epoch.
         """
         duration = float(f"{duration:.2g}")  # what differs by less shares its risks
         found = self._risks.get(duration)
@@ -135,7 +135,7 @@ class Advice:
             end: when the next job ends at the latest, in seconds since the epoch.
             freed: ranks that may get it then, besides.
             duration: for how long the job runs, in seconds.
-            now: seconds since the epoch.
+            now: the current time, in seconds since the epoch.
         """
         size, delay = len(chosen), end - now
         loss = _LOSS(_probability(self.risks(duration, now).hazard, chosen), size, duration, math.inf)
@@ -167,7 +167,7 @@ class Advice:
             chosen: the ranks of the policy.
             usual: those that Flux would have taken by itself.
             duration: for how long the job runs, in seconds.
-            now: seconds since the epoch.
+            now: the current time, in seconds since the epoch.
             acts: whether the policy's ranks were given; else it is said what it would have done.
         """
         if self.predictor is None:

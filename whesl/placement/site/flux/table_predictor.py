@@ -22,7 +22,7 @@ class Published(ArrayPredictor):
 
     Args:
         table: as it was read.
-        threshold: ``will_fail`` is a probability at or above it; None for the table's, of a day.
+        threshold: probability from which ``will_fail`` is true; None for the table's, of a day.
     """
 
     def __init__(self, table: Table, threshold: float | None = None) -> None:

@@ -32,7 +32,7 @@ def load(path: Path) -> list[Seen]:
             ``whesl nodes --json``.
 
     Raises:
-        WheslError: it cannot be read.
+        WheslError: the file cannot be read.
         UsageError: it is neither.
     """
     if path.is_dir():

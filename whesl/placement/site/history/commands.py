@@ -36,7 +36,7 @@ def slurm_events(since: float, *, leave_out: str = "", take: str = "") -> Loaded
 
 
 def slurm_jobs(since: float) -> JobLog:
-    """Return Slurm's jobs of all users since a time. Errors as of ``slurm_events``."""
+    """Return Slurm's jobs of all users since a time. Errors: see ``slurm_events``."""
     columns = "JobID,State,Submit,Start,End,TimelimitRaw,NNodes,NodeList"
     return slurm_jobs_and_events.sacct(
         _run("sacct", "-aDXP", "-S", _stamp(since), "-o", columns), Path("sacct"), Clock()
@@ -44,14 +44,14 @@ def slurm_jobs(since: float) -> JobLog:
 
 
 def slurm_nodes() -> tuple[str, ...]:
-    """Return the names of Slurm's nodes. Errors as of ``slurm_events``."""
+    """Return the names of Slurm's nodes. Errors: see ``slurm_events``."""
     return tuple(
         dict.fromkeys(name for line in _run("sinfo", "-haNo", "%N").split() for name in expand(line))
     )
 
 
 def flux_events() -> Loaded:
-    """Return Flux's resource event log. Errors as of ``slurm_events``."""
+    """Return Flux's resource event log. Errors: see ``slurm_events``."""
     return flux_jobs_and_events.eventlog(
         _run("flux", "resource", "eventlog"), Path("flux resource eventlog"), Clock()
     )

@@ -100,7 +100,7 @@ class SiteModel:
 
         Args:
             nodes: names; of one that the model does not know, the median of those that it does is told.
-            now: in seconds since the epoch.
+            now: the current time, in seconds since the epoch.
             horizon: in seconds.
         """
         every = np.arange(len(self.names))
@@ -114,8 +114,8 @@ class SiteModel:
         """Return what is expected of each node.
 
         Args:
-            nodes: names, as of ``probability``.
-            now: in seconds since the epoch.
+            nodes: names; see ``probability``.
+            now: the current time, in seconds since the epoch.
             horizons: in seconds.
             explained: the evidence is given from this probability on, of the last horizon; it takes a while.
         """
@@ -137,10 +137,10 @@ class SiteModel:
 
 
 def save(model: SiteModel, path: Path) -> None:
-    """Write a model as data; the file takes its name when all of it is on the disk.
+    """Write a model as data; the file gets its name only when it is complete on disk.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     saving.save(model.predictor, path, msgspec.to_builtins(model.about))
 
@@ -152,7 +152,7 @@ def load(path: Path) -> SiteModel:
         path: a file of ``whesl placement learn``.
 
     Raises:
-        WheslError: it cannot be read, or is no model with names of nodes.
+        WheslError: the file cannot be read, or is no model with names of nodes.
     """
     predictor, about = saving.load_with(path)
     history = getattr(predictor, "history", None)

@@ -74,8 +74,8 @@ def choose(
         seen: signs of failures.
         asked: names of predictors to choose from; empty for all.
         horizon: how far ahead they look, in seconds.
-        seed: of what is random.
-        advance: told of each predictor that was fitted.
+        seed: seed of the random numbers.
+        advance: called for each fitted predictor.
     """
     lacking = too_little(history)
     if lacking:
@@ -112,8 +112,8 @@ def learn(
 
     Args:
         found: what its records say.
-        now: in seconds since the epoch.
-        asked, horizon, seed, advance: as of ``choose``.
+        now: the current time, in seconds since the epoch.
+        asked, horizon, seed, advance: see ``choose``.
         scored: how such a choice did on the last weeks; None where that cannot be told.
     """
     history = found.history

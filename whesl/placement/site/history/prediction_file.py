@@ -37,7 +37,7 @@ def append(path: Path, prediction: PredictedFailure) -> None:
         prediction: what is appended.
 
     Raises:
-        WheslError: it cannot be written.
+        WheslError: the file cannot be written.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
@@ -60,7 +60,7 @@ def read(path: Path) -> Read:
         path: the file; one that is not there holds none.
 
     Raises:
-        WheslError: it cannot be read.
+        WheslError: the file cannot be read.
     """
     try:
         with path.open("rb") as file:

@@ -40,7 +40,7 @@ def fit(history: History, threshold: float = 0.5) -> Survival:
 
     Args:
         history: with any number of failures, also none.
-        threshold: ``will_fail`` is a probability at or above it.
+        threshold: probability from which ``will_fail`` is true.
     """
     longer = aged(history)
     lives = longer.lifetimes()

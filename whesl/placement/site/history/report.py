@@ -136,7 +136,7 @@ def page(found: SiteHistory, scored: Scored) -> Page:
 
 
 def summary(found: SiteHistory, done: Scored) -> dict[str, Any]:
-    """Return the figures as JSON has them. Arguments as of ``page``."""
+    """Return the figures as JSON has them. Arguments: see ``page``."""
     history, rolled, chosen = found.history, done.rolled, done.chosen
     return {
         "nodes": history.nodes,

@@ -59,7 +59,7 @@ class Plan(NamedTuple):
         finish: until when it is asked, in seconds.
         horizon: how far each question looks ahead, in seconds.
         every: the time between two questions about a node, in seconds.
-        seed: of what is random.
+        seed: seed of the random numbers.
         lost: node-hours that a node's failure costs the job on it, in the mean.
     """
 
@@ -87,7 +87,7 @@ def plan(
         weeks: how many are scored.
         horizon: in seconds.
         steps: how often models are fitted anew in them.
-        seed: of what is random.
+        seed: seed of the random numbers.
         lost: node-hours that a node's failure costs the job on it.
     """
     length = weeks * 7 * 86400.0 / steps
@@ -192,7 +192,7 @@ def roll(
         seen: all signs; a question uses those before it.
         tried: of ``names``.
         what: the plan.
-        advance: told of each predictor that was fitted: ``len(tried) * len(what.origins)`` times.
+        advance: called for each fitted predictor: ``len(tried) * len(what.origins)`` times.
     """
     ends = (*what.origins[1:], what.finish)
     said: dict[str, list[Floats]] = {name: [] for name in tried}

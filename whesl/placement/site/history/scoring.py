@@ -45,10 +45,10 @@ def score(
         asked: names of predictors to choose from; empty for all.
         horizon: how far ahead they look, in seconds.
         refits: how often they are fitted anew in these weeks.
-        seed: of what is random.
+        seed: seed of the random numbers.
         lost: node-hours that a node's failure costs the job on it; None for what the jobs say, else
             ``usefulness.LOST``.
-        advance: told of each predictor that was fitted.
+        advance: called for each fitted predictor.
 
     Raises:
         UsageError: the history is too short, or no question can be asked.

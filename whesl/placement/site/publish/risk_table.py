@@ -94,7 +94,7 @@ def make(
     """Return the table that a predictor gives.
 
     Args:
-        predictor: answers questions about the nodes.
+        predictor: gives the failure probabilities of nodes.
         names: the nodes, in the predictor's order unless ``places`` says otherwise.
         now: when, in the predictor's seconds, which are those since the epoch.
         valid_for: seconds after which the table must not be used any more.
@@ -250,7 +250,7 @@ def fresh(table: Table, now: float) -> bool:
 
     Args:
         table: as read.
-        now: seconds since the epoch.
+        now: the current time, in seconds since the epoch.
     """
     return table.written - _CLOCKS <= now < table.valid_until
 
@@ -266,7 +266,7 @@ def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
         most: bytes that it may have.
 
     Raises:
-        CouldNotObserveError: it cannot be read; the message says why.
+        CouldNotObserveError: the file cannot be read; the message says why.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -295,7 +295,7 @@ def write_bytes(path: Path, data: bytes, mode: int = 0o640, owner: tuple[int, in
         owner: the file's user and group; None for those of the writing process.
 
     Raises:
-        OSError: it could not be written; the file is as it was.
+        OSError: the file could not be written and is unchanged.
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

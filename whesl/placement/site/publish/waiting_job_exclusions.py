@@ -59,7 +59,7 @@ def review(
         jobs: as the scheduler shows them.
         lookup: what is published; None where nothing is known, or the service ends: lists are removed.
         ours: for jobs with a list that the plugin or the service made, that list.
-        now: seconds since the epoch.
+        now: the current time, in seconds since the epoch.
         longest: seconds for which a job may wait for better nodes, at most as long as it may run.
     """
     changes: list[tuple[bool, Change]] = []
@@ -81,8 +81,8 @@ def would(jobs: Iterable[Job], lookup: Lookup, now: float, longest: float = math
     Args:
         jobs: as the scheduler shows them.
         lookup: what is published.
-        now: seconds since the epoch.
-        longest: as of ``review``.
+        now: the current time, in seconds since the epoch.
+        longest: see ``review``.
     """
     decided: dict[Request, Decision] = {}
     found = [

@@ -69,7 +69,7 @@ class Service:
         horizons: of the table, in seconds, ascending.
         readable: whether all users may read the tables, as the client's plugin needs.
         name: of the cluster, for the table.
-        clock: seconds since the epoch.
+        clock: returns the time in seconds since the epoch.
 
     Raises:
         WheslError: another service runs there, or the directory is open to others.

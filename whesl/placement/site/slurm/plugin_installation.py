@@ -320,7 +320,7 @@ def manifest(here: Path) -> Manifest | None:
     """Return what an installation has done, None for nothing.
 
     Raises:
-        WheslError: it cannot be read.
+        WheslError: the file cannot be read.
     """
     data = _content(here / MANIFEST)
     if data is None:

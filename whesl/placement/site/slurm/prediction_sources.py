@@ -68,7 +68,7 @@ class Sources:
 
         Args:
             names: the nodes.
-            now: seconds since the epoch.
+            now: the current time, in seconds since the epoch.
             valid_for: seconds.
             horizons: seconds, ascending.
             active: whether schedulers act on it.
@@ -150,7 +150,7 @@ def with_predictions(made: Table, said: Iterable[PredictedFailure], now: float) 
     Args:
         made: the table of the model.
         said: predictions; those whose time has passed by more than half of their lead count no more.
-        now: seconds since the epoch.
+        now: the current time, in seconds since the epoch.
     """
     coming: dict[str, list[tuple[float, PredictedFailure]]] = {}
     for one in said:

@@ -169,7 +169,7 @@ def step(state: State, event: Event, now: float, settings: Settings) -> Result:
     Args:
         state: the present one.
         event: what happened.
-        now: seconds since the epoch.
+        now: the current time, in seconds since the epoch.
         settings: how it is decided.
     """
     records: list[Record] = []
