@@ -1,4 +1,4 @@
-"""First come, first served: jobs start in their order, and none before the one ahead of it."""
+"""First come, first served: jobs start in their order, and no job starts before the job ahead of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Fcfs:
-    """The policy."""
+    """The policy first come, first served."""
 
     name = "fcfs"
 
