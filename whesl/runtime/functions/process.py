@@ -1,7 +1,7 @@
-"""What a function's process does: read the call, call the function, leave behind how that ended.
+"""The process of a function: reads the call, calls the function, writes the outcome.
 
-Run as ``python -m whesl.runtime.functions.process DIRECTORY``, or called in a fork of ``template``. The
-directory is the call's; the number of the attempt is in the environment.
+Run as ``python -m whesl.runtime.functions.process DIRECTORY`` with the call's directory, or called in a fork of
+``template``. The number of the attempt is in the environment.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from whesl.runtime.functions.options import Files
 
-PLACE = "path.json"  # in the call's directory: where modules are looked for
-IMPORTED = "imported.json"  # in an attempt's: modules that its function has imported
+PLACE = "path.json"  # file in the call's directory with the search path for modules
+IMPORTED = "imported.json"  # file in an attempt's directory with the modules that its function has imported
 RESTARTS = "WHESL_RESTART_COUNT"
-# Modules that a process must not inherit by fork: what they have begun is one process's alone.
+# Module that a process must not inherit by fork, since its state belongs to one process.
 _UNSHARED = "mpi4py.MPI"
 
 
