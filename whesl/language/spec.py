@@ -100,11 +100,11 @@ class JobExceptionRaise(Record, frozen=True, kw_only=True):
 class ExceptionSpec(Record, frozen=True, kw_only=True):
     """An exception: its jobs (globs), detections, recovery steps, budget of recoveries and last action.
 
-    ``limit`` recoveries are allowed: within ``limit_within`` seconds, if given; with ``without_progress``, since
-    the task's last progress. The n-th recovery first waits ``backoff * 2**(n-1)`` seconds; after the last one
-    ``otherwise`` applies. ``escalate_to`` names the exception that ``ESCALATE`` raises; None selects the
-    coordinator's default (the task fails visibly). ``raises`` is also raised on the job, each time, where the
-    resource manager supports such exceptions.
+    ``limit`` recoveries are allowed: within ``limit_within`` seconds, if given; with ``without_progress``,
+    since the task's last progress. The n-th recovery first waits ``backoff * 2**(n-1)`` seconds; after the
+    last one ``otherwise`` applies. ``escalate_to`` names the exception that ``ESCALATE`` raises; None selects
+    the coordinator's default (the task fails visibly). ``raises`` is also raised on the job, each time, where
+    the resource manager supports such exceptions.
     """
 
     name: str

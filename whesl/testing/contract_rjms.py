@@ -246,7 +246,7 @@ class SchedulerContract:
     def test_a_request_is_tried_without_a_job(
         self, scheduler: Scheduler, job: Callable[..., JobRequest], shared: Path
     ) -> None:
-        """A resource manager that can check requests without a job refuses a wrong one, and queues nothing."""
+        """A resource manager that checks requests without a job refuses a wrong one, and queues nothing."""
         if not isinstance(scheduler, TriesRequests):
             pytest.skip("it cannot be asked beforehand")
         good, bad = job(f"touch {shared}/tried"), job("true", partition="no-such-partition")

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# Least and greatest pause between two checks, seconds, and the pause in multiples of a check's processor time:
-# a check that starts a process or reads a journal costs a hundred times as much as one of a file's name.
+# Least and greatest pause between two checks, seconds, and the pause in multiples of a check's processor
+# time: a check that starts a process or reads a journal costs a hundred times one of a file's name.
 LEAST = 0.01
 MOST = 1.5
 PAUSE = 19

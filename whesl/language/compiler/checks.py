@@ -37,9 +37,8 @@ from whesl.model.workflow import Workflow
 
 _MAX_CYCLES = 20
 _WILD = frozenset("*?[")
-_SHELL = frozenset(
-    {126, 127}
-)  # a shell's exit status for a command that cannot be executed, and for one that is not found
+# A shell's exit status for a command that cannot be executed, and for one that is not found.
+_SHELL = frozenset({126, 127})
 _S = TypeVar("_S", bound=syntax.Statement)
 
 

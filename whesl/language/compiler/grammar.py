@@ -30,9 +30,8 @@ def _automaton(sections: dict[str, list[str]]) -> ATN:
 _PARSER, _LEXER = _sections("ESL.interp"), _sections("ESLLexer.interp")
 PARSER_ATN, LEXER_ATN = _automaton(_PARSER), _automaton(_LEXER)
 RULES = tuple(_PARSER["rule names"])
-LITERALS = tuple(
-    _PARSER["token literal names"]
-)  # indexed by a token's number; "null" for a token without one fixed text
+# Indexed by a token's number; "null" for a token without one fixed text.
+LITERALS = tuple(_PARSER["token literal names"])
 # Numbers of tokens and of rules, by their name in the grammar.
 TOKEN = SimpleNamespace(
     **{name: number for number, name in enumerate(_PARSER["token symbolic names"]) if number}

@@ -37,9 +37,8 @@ class _Inclusion:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._findings = source.findings
-        self._read: set[tuple[str, str]] = (
-            set()
-        )  # included files: real path, and the source given with INCLUDE
+        # Included files: real path, and the source given with INCLUDE.
+        self._read: set[tuple[str, str]] = set()
         self._bytes = 0
 
     def run(self) -> Parsed:

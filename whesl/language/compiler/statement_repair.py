@@ -227,9 +227,8 @@ def _left_out(words: Sequence[Lexeme], at: int) -> Repair | None:
         return None
     said = dict.fromkeys(" ".join(words[place].text.split())[:40] for place in reversed(places))
     word, found = words[places[0]], [*words[: places[0]], *words[places[0] + 1 :]]
-    complete = (
-        isinstance(word, Invalid) and word.problem.code == "ESL004"
-    )  # characters without meaning are no name
+    # Characters without meaning are no name.
+    complete = isinstance(word, Invalid) and word.problem.code == "ESL004"
     return Repair(found, f"leave out {one_of(list(said))}", (word, word), complete=complete)
 
 

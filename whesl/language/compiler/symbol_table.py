@@ -56,9 +56,8 @@ class Declarations:
         self._refused: set[str] = set()
         self._offered: dict[str, list[Word]] = {}
         self.exceptions: dict[str, syntax.Declared] = {}
-        self._others: dict[
-            str, syntax.Declared
-        ] = {}  # declarations that differ from the one that is used, by name
+        # Declarations that differ from the one that is used, by name.
+        self._others: dict[str, syntax.Declared] = {}
         for statement in parsed.statements:
             if isinstance(statement, syntax.Entities):
                 self._declare(statement.names, Entity, self.entities, "entity", ("ESL020", "ESL024"))

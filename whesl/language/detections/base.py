@@ -176,7 +176,7 @@ class Kind(Record, frozen=True, kw_only=True):
         return None
 
     def starved(self, taken: frozenset[Pattern]) -> bool:
-        """Whether this detection is never raised if each line with a pattern of ``taken`` ends the attempt."""
+        """Whether this detection is never raised if a line with any pattern of ``taken`` ends the attempt."""
         return False
 
     def captured(self) -> list[frozenset[str]]:
@@ -184,11 +184,11 @@ class Kind(Record, frozen=True, kw_only=True):
         return [frozenset()]
 
     def measured(self) -> tuple[str, DiskMetric] | None:
-        """Return a file system's path and the quantity to be measured; None for other kinds."""
+        """Return the file system's path and the measured quantity; None for other kinds."""
         return None
 
     def fuller_than(self) -> float | None:
-        """Return the used fraction of a file system that raises this detection; None for other kinds."""
+        """Return the fraction of a file system above which this detection is raised, or None."""
         return None
 
     def promised(self) -> Promise | None:

@@ -112,13 +112,11 @@ class Window(Detector):
         super().__init__(exception, node)
         self.detection = detection
         self._patterns = tuple(dict.fromkeys(detection.patterns))
-        self._starts: deque[float] = deque(
-            maxlen=detection.times
-        )  # times of the first line of each occurrence
+        # Times of the first line of each occurrence.
+        self._starts: deque[float] = deque(maxlen=detection.times)
         self._evidence: deque[Evidence] = deque(maxlen=max(EVIDENCE_KEPT, len(self._patterns)))
-        self._partial: dict[
-            int, Evidence
-        ] = {}  # for *all of*: newest line of each pattern, by the pattern's number
+        # For *all of*: newest line of each pattern, by the pattern's number.
+        self._partial: dict[int, Evidence] = {}
         self._counted: dict[str, int] = {}  # for *any of*: offset of the last counted line, by file
 
     def start(self, observed: float) -> None:

@@ -1,7 +1,7 @@
 """The cause of a failed attempt, found by a separate process, so that the caller loads no large modules.
 
-The process reads a limited part of each file, in limited memory and time; without an answer by then, the cause
-is unknown. The caller polls for the answer, and may stop the process at any time.
+The process reads a limited part of each file, in limited memory and time; without an answer by then, the
+cause is unknown. The caller polls for the answer, and may stop the process at any time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OWN = {
 
 
 def of_signal(number: int) -> Cause | None:
-    """Return the cause of an attempt without output, by its signal; None for a signal that others may have sent.
+    """Return the cause of an attempt without output by its signal; None where others may have sent that.
 
     Args:
         number: the signal that ended the attempt, 0 for none.

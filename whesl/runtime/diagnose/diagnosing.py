@@ -122,7 +122,7 @@ class DecisiveLines:
 
 
 def decisive_lines(spec: Spec) -> DecisiveLines | None:
-    """Return the decisive lines for the CAUSE detections of a specification; None without such a detection."""
+    """Return the decisive lines for a specification with CAUSE detections; None without such a detection."""
     waits = any(
         _WHILE_IT_RUNS & set(getattr(detection, "classes", ()))
         for exception in spec.exceptions

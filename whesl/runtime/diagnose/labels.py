@@ -32,7 +32,7 @@ NO_HOST = re.compile(
 )
 _LEVEL = re.compile(r"(?:warn(?:ing)?|notice)$", re.IGNORECASE)
 
-# Class of a line's first character (bracket, digit or blank, letter), and a label with such a first character.
+# Class of a line's first character (bracket, digit or blank, letter), and a label that begins with it.
 _FORMS = (
     # Time stamps: ISO 8601 and its relatives; C's asctime; syslog's, with host and program.
     ("0", r" +(?=\[\d{4}-\d\d-\d\d)"),

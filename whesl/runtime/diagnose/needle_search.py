@@ -1,7 +1,7 @@
 """An engine that finds needles in the first part of a log one by one, without compiling them.
 
-A failed attempt mostly prints little. Compiling all needles takes longer than searching for each of them in the
-first quarter of a mebibyte; a compiled engine searches the rest of the log. Both find the same needles.
+A failed attempt mostly prints little. Compiling all needles takes longer than searching for each of them in
+the first quarter of a mebibyte; a compiled engine searches the rest of the log. Both find the same needles.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Needle(NamedTuple):
 
 
 def needles(expression: str) -> tuple[Needle, ...]:
-    """Return the needles of an expression; empty where it can match a line without a text of sufficient length."""
+    """Return the needles of an expression; empty where it can match without a sufficiently long text."""
     parsed: Any = parser.parse(expression)
     found = _sequence(parsed)
     return tuple(dict.fromkeys(found)) if found else ()

@@ -1,7 +1,7 @@
 """The prepared knowledge, which a process reads quickly at its start: entries and their needles.
 
-``make knowledge`` makes ``knowledge/prepared.json`` from the tables beside it. Where a table has changed since
-then, the tables are read instead.
+``make knowledge`` makes ``knowledge/prepared.json`` from the tables beside it. Where a table has changed
+since then, the tables are read instead.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 The criteria, in this order:
 
-1. A line is not the cause if the program continued its work after it, except for faults that other ranks notice
-   later (a broken GPU, a full disk). A line that is marked as a warning, or announces another try, counts less.
-2. Any cause explains a symptom (a lost peer, a launcher's summary, a collective that timed out), also a cause
-   that is printed later: programs write to two streams, and ranks write at different moments.
+1. A line is not the cause if the program continued its work after it, except for faults that other ranks
+   notice later (a broken GPU, a full disk). A line that is marked as a warning, or announces another try,
+   counts less.
+2. Any cause explains a symptom (a lost peer, a launcher's summary, a collective that timed out), also a
+   cause that is printed later: programs write to two streams, and ranks write at different moments.
 3. Of causes with the same weight the first in time is chosen; of causes of one class close together, the most
    specific one.
 4. The resource manager's record of the job supports a class of causes.
@@ -131,7 +132,7 @@ class _Weighing:
         return found
 
     def _steps_after(self, finding: Finding) -> int:
-        """Return the number of steps after a finding in the same file, of the same rank where ranks are known."""
+        """Return the number of steps after a finding in its file, of its rank where ranks are known."""
         keys: tuple[int | None, ...] = (None,) if finding.rank is None else (finding.rank, -1)
         lists = [self._steps.get((finding.number, key), []) for key in keys]
         return sum(len(lines) - bisect_right(lines, finding.line) for lines in lists)
@@ -154,9 +155,8 @@ class _Weighing:
         if after < _WENT_ON or finding.entry.report:
             return False
         if finding.entry.lasting:
-            return self._last_serious <= _place(
-                finding
-            )  # a later finding may be the same fault, met by others
+            # A later finding may be the same fault, met by others.
+            return self._last_serious <= _place(finding)
         if after >= _MANY:
             return True
         # Buffered output may be printed after the error, but a launcher's summary then follows it.
@@ -211,7 +211,7 @@ class _Weighing:
         return last > _place(finding) or self._still_working_at_the_end
 
     def ended_well(self, told: Sequence[Candidate]) -> bool:
-        """Whether the job ended well: by its record, or by a message of its end without a stronger finding after it."""
+        """Whether the job ended well: by its record, or by a message that no finding contradicts."""
         accounting = self._observed.accounting
         if accounting is not None and accounting.state:
             return accounting.state == "COMPLETED" and not accounting.status

@@ -1,7 +1,7 @@
 """Finds the lines of logs with known messages: one pass over bytes, in constant memory.
 
-Hyperscan searches whole blocks for the needles of all messages at once. A line with a needle is cleaned of its
-labels, so that ``3: Killed`` becomes ``Killed``, and then tried with the expressions that have this needle.
+Hyperscan searches whole blocks for the needles of all messages at once. A line with a needle is cleaned of
+its labels (``3: Killed`` becomes ``Killed``), and then tried with the expressions that have this needle.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Storms: similar lines that fill a log are judged until enough had the same result, then only counted.
 
 A line's form is the line without its decimal and hexadecimal numbers. Lines of a form that was judged often
-enough are removed from a whole block in one pass. Where one text between two numbers contains all needles of the
-form, a mark replaces that text: replacing bytes is many times faster than an expression, and the following
+enough are removed from a whole block in one pass. Where one text between two numbers contains all needles of
+the form, a mark replaces that text: replacing bytes is many times faster than an expression, and the next
 search finds nothing there. A storm whose lines differ in words is recognised by its needles: if thousands of
 lines with the same needles had the same result, the next one is taken to have it, too. Pure.
 """
@@ -18,9 +18,10 @@ _SAME = 5000  # consecutive lines with the same needles and the same result befo
 _MOST = 16  # greatest number of forms that are removed at a time
 _RARE = 500  # a form with fewer than one line in so many is not removed any more
 _LONGEST = 2000  # bytes of a line that make its form
-_REMEMBERED = 20_000  # forms
+_REMEMBERED = 20_000  # greatest number of remembered forms
 _SHORTEST = 12  # least number of bytes of a text that a mark replaces
-_MARK = b"\x00\x1a"  # first two bytes of a mark, which no log and no needle contains and which end a word; a third byte follows
+# First two bytes of a mark: no log and no needle contains them, and they end a word. A third byte follows.
+_MARK = b"\x00\x1a"
 _THIRD = range(0x80, 0x100)
 _NUMBER = re.compile(rb"[0-9A-Fa-f]*[0-9][0-9A-Fa-f]*")
 
@@ -125,7 +126,7 @@ class Storms:
             self._removed[form] = _expression(line)
 
     def _telling(self, line: bytes, needles: Sequence[int]) -> bytes | None:
-        """Return the text between two numbers of a line that contains all the line's needles; None without one."""
+        """Return the text between two numbers of a line that contains all its needles; None without one."""
         for part in _NUMBER.split(line):
             if len(part) >= _SHORTEST and self._needles_in(part) == needles:
                 rest = line.replace(part, _MARK)
@@ -149,7 +150,7 @@ def _expression(line: bytes) -> bytes:
 def _lines_of(expressions: Iterable[bytes]) -> re.Pattern[bytes]:
     """Return an expression for whole lines of any of some expressions, with the preceding line end.
 
-    The number of a match's last group is the expression's number, from 1. The group is empty and comes last, so
-    that the regular expression engine compares a form's first character first.
+    The number of a match's last group is the expression's number, from 1. The group is empty and comes last,
+    so that the regular expression engine compares a form's first character first.
     """
     return re.compile(rb"\n(?:" + b"|".join(each + b"()" for each in expressions) + rb")(?=\n)")

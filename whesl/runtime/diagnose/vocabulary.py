@@ -10,10 +10,10 @@ from whesl.model.evidence import Advice, CauseClass
 class Role(Enum):
     """The meaning of a message for the job that printed it.
 
-    ``cause``: the message names the fault. ``symptom``: another process, or a launcher, reports its view of the
-    failure. ``harmless``: successful jobs print the message, too. ``end``: the program says that it has done its
-    work. ``fact``: the message tells where ranks run or which one failed first. ``topic``: words that give the
-    class of a message about any trouble; they are not looked for alone.
+    ``cause``: the message names the fault. ``symptom``: another process, or a launcher, reports its view of
+    the failure. ``harmless``: successful jobs print the message, too. ``end``: the program says that it has
+    done its work. ``fact``: the message tells where ranks run or which one failed first. ``topic``: words
+    that give the class of a message about any trouble; they are not looked for alone.
     """
 
     CAUSE = "cause"

@@ -71,8 +71,8 @@ Value = TypeVar("Value")
 def located(cause: Finding, observed: Observed) -> Finding:
     """Return the cause with its rank and node, where the log shows them.
 
-    The words of the cause's own line are used first, then messages on the first failed rank (a report of the first
-    failure, or a launcher's first line on a failed rank), then messages on the nodes of ranks.
+    The words of the cause's own line are used first, then messages on the first failed rank (a report of the
+    first failure, or a launcher's first line on a failed rank), then messages on the nodes of ranks.
 
     Args:
         cause: the finding that is the cause.

@@ -166,7 +166,7 @@ def _begun(request: Request, directory: TaskDir, forks: Template | None) -> dict
 
 
 def _attached(directory: TaskDir) -> dict[str, Any] | None:
-    """Return the keeper's arguments for a call whose first keeper was killed; None if the call was not begun."""
+    """Return the arguments of a new keeper, since the first was killed; None if the call has ended."""
     job, owner = decode_errors.load(directory.job_file, Job), directory.owner()
     if file_retry.exists(directory.result_file):
         return None
@@ -204,7 +204,7 @@ def _spec(request: Request, here: Path) -> Spec | None:
 
 
 def _streams() -> dict[str, Any]:
-    """Return the settings for output to files of the attempts, which the keeper copies to the caller's streams."""
+    """Return the settings of the output: the keeper copies files of the attempts to the caller's streams."""
     return {"joined": setup_json.streams_are_one(), "stdout": {"path": ""}, "stderr": {"path": ""}}
 
 

@@ -54,7 +54,7 @@ class Connection:
                 answer = _exchange(ours, request)
                 if answer is not None:
                     return answer
-            finally:  # an exception during the wait ends the call: its keeper sees this side of the socket close
+            finally:  # an exception here ends the call: its keeper sees this side of the socket close
                 self._links.discard(ours)
                 ours.close()
         raise ConnectionError(f"what looks after calls was ended {_TRIES} times: see {_log()}")

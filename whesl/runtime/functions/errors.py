@@ -45,7 +45,7 @@ class FunctionSilentError(FunctionError, TimeoutError):
 
 
 class FunctionStalledError(FunctionError, TimeoutError):
-    """The number given to ``whesl.progress`` did not rise for ``no_progress`` seconds; the function was ended."""
+    """The number for ``whesl.progress`` did not rise for ``no_progress`` seconds; the function was ended."""
 
 
 class InputMissingError(FunctionError, FileNotFoundError):

@@ -1,8 +1,8 @@
 """Functions, arguments, results and exceptions, pickled into files of the call's directory.
 
-Only this module pickles. Whoever can write the files read here can already run programs as the user: each is a
-regular file of this user with mode 0600 in a directory with mode 0700, which is checked on the open file. Data
-from a socket is never unpickled.
+Only this module pickles. Whoever can write the files read here can already run programs as the user: each is
+a regular file of this user with mode 0600 in a directory with mode 0700, which is checked on the open file.
+Data from a socket is never unpickled.
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ from whesl.runtime.functions.errors import UnpicklableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-CALL, OUTCOME = (
-    "call",
-    "outcome",
-)  # names of the file in the call's directory, and of the one in an attempt's directory
+# Names of the file in the call's directory, and of the one in an attempt's directory.
+CALL, OUTCOME = "call", "outcome"
 _PROTOCOL = 5
 
 
@@ -53,9 +51,8 @@ def write_call(path: str, call: Call) -> None:
         path: the file.
         call: the function and its arguments.
     """
-    main = sys.modules.get(
-        "__mp_main__"
-    )  # the main script is imported as multiprocessing does in a spawned process
+    # The main script is imported as multiprocessing does in a spawned process.
+    main = sys.modules.get("__mp_main__")
     if main is not None:
         cloudpickle.register_pickle_by_value(main)
     try:
@@ -138,8 +135,8 @@ def _check_comes_back(error: BaseException, *, lenient: bool) -> None:
 class _Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]  # cloudpickle has no types
     """A pickler for values that a function returns or raises.
 
-    An exception is unpickled without a call of its ``__init__``. Python's default calls it with ``error.args``,
-    the arguments of the base class, which an ``__init__`` with other parameters refuses.
+    An exception is unpickled without a call of its ``__init__``. Python's default calls it with
+    ``error.args``, the arguments of the base class, which an ``__init__`` with other parameters refuses.
     """
 
     def __init__(self, file: io.BufferedIOBase, *, lenient: bool = False) -> None:

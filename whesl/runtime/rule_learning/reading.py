@@ -54,9 +54,8 @@ def run_of(files: list[str], *, good: bool) -> Run:
             continue
         stamp = cleaned.time
         if last_stamp is not None and stamp < last_stamp - _DAY / 2:
-            stamp += _DAY * round(
-                (last_stamp - stamp) / _DAY
-            )  # time stamps without a date start again at midnight
+            # Time stamps without a date start again at midnight.
+            stamp += _DAY * round((last_stamp - stamp) / _DAY)
         first_stamp = stamp if first_stamp is None else first_stamp
         last_stamp = stamp if last_stamp is None else max(stamp, last_stamp)
         if each in last:

@@ -104,7 +104,7 @@ class LearnedTimer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The greatest time and memory of good runs, None where unknown, and the numbers of runs that report them."""
+    """The greatest time and memory of good runs (None where unknown), with the numbers of these runs."""
 
     seconds: float | None
     timed: int
