@@ -2,7 +2,6 @@
 
 Each rank has a watcher, a process of its own, which also reports a rank that is stopped, or whose library
 holds the interpreter's lock. Rules look for the watcher's lines on standard error (library ``heartbeat``).
-Standard library only.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ import sys
 import time
 from collections.abc import Iterator
 
+from whesl.model.launchers import RANK_VARIABLES
+
 _LIMIT = 1800.0
-# Variables with the rank's number, by torchrun, Slurm, Open MPI, PMI (MPICH and others) and Flux.
-_RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "FLUX_TASK_RANK")
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "heartbeat_watch.py")  # noqa: PTH100, PTH118, PTH120
 
 
@@ -25,7 +24,7 @@ class _Watcher:
     """The watcher of this process."""
 
     def __init__(self) -> None:
-        rank = next((os.environ[name] for name in _RANKS if os.environ.get(name)), "0")
+        rank = next((os.environ[name] for name in RANK_VARIABLES if os.environ.get(name)), "0")
         read, self._pipe = os.pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", _PROGRAM, rank, socket.gethostname()],

@@ -40,7 +40,7 @@ def opened(
         from whesl.cloud.transfer.ssh import SshStore
 
         host = f"{parts.username}@{parts.hostname}" if parts.username else parts.hostname
-        return SshStore(host, parts.path, control=private / "ssh", port=parts.port or 22, options=ssh_options)
+        return SshStore(host, parts.path, port=parts.port or 22, options=ssh_options)
     if parts.scheme == "s3" and parts.netloc:
         from whesl.cloud.providers.ec2 import client_of
         from whesl.cloud.transfer.s3 import S3Store

@@ -172,11 +172,11 @@ def _start(task: SimpleNamespace, job: dict[str, Any]) -> dict[str, Any]:
         named = _read_files(job)
         sizes = {file: file_retry.size(file) for file in (*outputs, *named)}
         job["first"] = {"sizes": sizes, "before": old_files.positions(named), "began": time.time()}
-    file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
-    file_retry.remove(f"{path}/result.json")
-    gate = os.pipe()
     started = 0
     with signal_delivery.signals_kept():
+        file_retry.replace(f"{path}/job.json", json.dumps(job).encode())
+        file_retry.remove(f"{path}/result.json")
+        gate = os.pipe()
         # The isolator is started first, so that the lock names it from the beginning; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, path, task.lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself

@@ -146,10 +146,10 @@ def _start(
         job = msgspec.structs.replace(job, first=first_attempt.beginning(job, directory))
     if script:
         file_retry.replace(setup_json.given_script(str(directory.path)), script, mode=0o700)
-    file_retry.replace(directory.job_file, msgspec.json.encode(job))
-    file_retry.remove(directory.result_file)
-    gate = os.pipe()
     with signal_delivery.signals_kept():
+        file_retry.replace(directory.job_file, msgspec.json.encode(job))
+        file_retry.remove(directory.result_file)
+        gate = os.pipe()
         # The isolator is started first, so that the lock names it from the beginning; it waits at the gate.
         pid = keeper.start_isolator(sys.executable, str(directory.path), lock, gate)
         with contextlib.suppress(OSError):  # the isolator signs it itself

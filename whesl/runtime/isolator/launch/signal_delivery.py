@@ -247,7 +247,7 @@ def hold_signals() -> None:
 
 @contextlib.contextmanager
 def signals_kept() -> Iterator[None]:
-    """Let a task be started meanwhile: no signal is blocked in it, and none that comes is lost.
+    """Let a task be written down and started: no signal is blocked in it, and none that comes is lost.
 
     Afterwards signals wait, as after ``hold_signals``, those that came meanwhile among them.
     """
