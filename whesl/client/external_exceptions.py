@@ -127,7 +127,7 @@ def predict_failure(
     home: Path | None = None,
     timeout: float = 20.0,
 ) -> Told:
-    """Send a node's predicted failure to all running tasks that use the node, and return when it is recorded.
+    """Tell all running tasks that use a node its predicted failure, and return when the failure is recorded.
 
     A task's program is asked for a checkpoint if it runs under the coordinator of checkpoints; the
     ``PREDICTED`` detections of the task's rules judge the prediction.
@@ -184,7 +184,7 @@ def _check(prediction: PredictedFailure) -> None:
 
 
 def wait_until_taken(raised: RaisedOn, *, home: Path | None = None, timeout: float = 60.0) -> None:
-    """Wait until the isolators of all tasks have recorded a raised exception in their journals.
+    """Return once the isolators of all tasks have recorded a raised exception in their journals.
 
     Args:
         raised: the value that ``raise_exception`` returned.
