@@ -145,6 +145,7 @@ ALLOWED: dict[str, set[str]] = {
         "runtime/locking",
     },
     "managers/resource/embedded/scheduler": {"model"},
+    "managers/resource/flux": {"files", "managers/resource", "model"},
     "managers/workflow": {
         "files",
         "language",
@@ -213,6 +214,7 @@ ALLOWED: dict[str, set[str]] = {
         "files",
         "language",
         "managers/resource",
+        "managers/resource/flux",
         "model",
         "placement/site",
         "report",

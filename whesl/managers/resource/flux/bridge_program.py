@@ -82,12 +82,7 @@ class ApiEnd(FarEnd):
             return ""
 
     def ask(self, topic: str, payload: Any = None) -> Any:
-        """Return the answer of a service on rank 0. Raises OSError, with ETIMEDOUT when none comes.
-
-        Args:
-            topic: the service's topic string.
-            payload: the request's JSON payload.
-        """
+        """Return the answer of a service on rank 0. Raises OSError, with ETIMEDOUT when none comes."""
         future = self.waiting.rpc(topic, payload, 0)
         try:
             return future.wait_for(PATIENCE).get()
@@ -136,10 +131,6 @@ class ApiEnd(FarEnd):
         """Answer whether a broker has ended: Flux cannot send to it, although its parent broker answers.
 
         The answer is None when the parent broker does not answer either.
-
-        Args:
-            number: the request's id.
-            rank: the broker's rank.
         """
         if rank in self.lost:
             return {"gone": True}
@@ -159,10 +150,6 @@ class ApiEnd(FarEnd):
         """Poke a broker until it answers, at most INSIST times.
 
         A message to a connection whose other end has just died gets no answer; the next poke fails.
-
-        Args:
-            rank: the broker's rank.
-            done: called once, with whether the broker was reached.
         """
         state = {"answered": False, "sent": 0}
 
@@ -189,23 +176,13 @@ class ApiEnd(FarEnd):
         return self.parents.get(rank, 0)
 
     def descend(self, node: Any, parent: int) -> None:
-        """Record the parents of all brokers in a subtree of the topology.
-
-        Args:
-            node: a broker of the topology, with its children.
-            parent: the rank of that broker's parent.
-        """
+        """Record the parents of all brokers in a subtree of the topology."""
         self.parents[int(node["rank"])] = parent
         for child in node.get("children") or ():
             self.descend(child, int(node["rank"]))
 
     def poke(self, rank: int, done: Any) -> None:
-        """Send a broker a small RPC, since Flux notices a broker's death only when it sends to it.
-
-        Args:
-            rank: the broker's rank.
-            done: called with whether the broker was reached.
-        """
+        """Send a broker a small RPC, since Flux notices a broker's death only when it sends to it."""
 
         def answered(future: Any) -> None:
             try:
@@ -224,11 +201,6 @@ class ApiEnd(FarEnd):
 
         The instance sends its owner the events of all nodes and jobs. Another user gets those of ``job``
         alone, and learns by pokes which brokers have ended.
-
-        Args:
-            since: seconds since the epoch; older exceptions are not sent.
-            ranks: brokers that are poked, so that their end is noticed at once.
-            job: id of the user's own job, empty for none.
         """
         begins = {"resources": self.watch_resources, "jobs": self.watch_jobs, "own job": self.watch_own_job}
         if self.attribute("security.owner") != str(os.getuid()):
@@ -259,12 +231,7 @@ class ApiEnd(FarEnd):
         return {"heard": heard}
 
     def seen(self, rank: int, reached: bool) -> None:
-        """Handle a poke's result; a broker below a dead parent is left to the resource service.
-
-        Args:
-            rank: the broker's rank.
-            reached: whether the poke reached the broker.
-        """
+        """Handle a poke's result; a broker below a dead parent is left to the resource service."""
         self.unanswered[rank] = max(0, self.unanswered.get(rank, 0) - 1)
         if not reached and rank not in self.lost and self.above(rank) in (0, self.rank):
             self.lost.add(rank)
@@ -322,13 +289,7 @@ class ApiEnd(FarEnd):
         self.follow(above, own, since)
 
     def follow(self, handle: Any, job: str, since: float) -> None:
-        """Send an event for each exception on one job.
-
-        Args:
-            handle: a handle of the job's instance.
-            job: the job's id.
-            since: seconds since the epoch; older exceptions are not sent.
-        """
+        """Send an event for each exception on one job."""
 
         def told(future: Any) -> None:
             try:
@@ -367,16 +328,7 @@ class ApiEnd(FarEnd):
         above: bool,
         once: bool = False,
     ) -> Any:
-        """Raise an exception on a job of this instance or of the enclosing one.
-
-        Args:
-            job: the job's id.
-            type: the exception's type (RFC 21).
-            severity: 0 (ends the job) to 7.
-            note: one line for people.
-            above: whether the job is one of the enclosing instance.
-            once: raise none where the job's eventlog shows one of this type and note already.
-        """
+        """Raise an exception on a job of this instance or of the enclosing one."""
         handle = self.parent() if above else self.waiting
         if handle is None:
             raise OSError(errno.ENOENT, "there is no enclosing instance")
@@ -389,41 +341,22 @@ class ApiEnd(FarEnd):
         flux.job.job_raise(handle, number, type, severity, note)
 
     def op_drain(self, _: int, targets: str, reason: str) -> Any:
-        """Take nodes out of service.
-
-        Args:
-            targets: an idset of ranks.
-            reason: text for users.
-        """
+        """Take nodes out of service."""
         self.ask("resource.drain", {"targets": targets, "reason": reason, "mode": "update"})
 
     def op_undrain(self, _: int, targets: str) -> Any:
-        """Return nodes to service.
-
-        Args:
-            targets: an idset of ranks.
-        """
+        """Return nodes to service."""
         self.ask("resource.undrain", {"targets": targets})
 
     def op_cancel(self, _: int, job: str, signal: int) -> Any:
-        """Cancel a job, or send it a signal.
-
-        Args:
-            job: the job's id.
-            signal: the signal's number; 0 cancels the job.
-        """
+        """Cancel a job, or send it a signal."""
         if signal:
             flux.job.kill(self.waiting, flux.job.JobID(job), signal)
         else:
             flux.job.cancel(self.waiting, flux.job.JobID(job))
 
     def op_memo(self, _: int, job: str, memo: Any) -> Any:
-        """Write a memo on a job (flux-job(1)).
-
-        Args:
-            job: the job's id.
-            memo: keys and values; null removes a key.
-        """
+        """Write a memo on a job (flux-job(1))."""
         self.ask("job-manager.memo", {"id": int(flux.job.JobID(job)), "volatile": False, "memo": memo})
 
     # Jobs -------------------------------------------------------------------------------------------
@@ -465,12 +398,7 @@ class ApiEnd(FarEnd):
         return str(flux.job.JobID(number).f58plain)
 
     def op_find(self, _: int, token: str, since: float) -> Any:
-        """Return the ids of this user's jobs with a submission token.
-
-        Args:
-            token: the submission token.
-            since: seconds since the epoch; jobs that ended before are not searched.
-        """
+        """Return the ids of this user's jobs with a submission token."""
         listed = flux.job.job_list(self.waiting, max_entries=0, attrs=["userid"], since=since).get_jobs()
         ids = [int(job["id"]) for job in listed]
         self.learn(ids)

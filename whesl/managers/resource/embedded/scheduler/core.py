@@ -71,11 +71,6 @@ class Core(Lifecycle):
 
         A known token returns the id of its first submission.
 
-        Args:
-            spec: the request.
-            wait: seconds of artificial queue wait.
-            now: seconds since the epoch.
-
         Raises RefusedError in Slurm's words.
         """
         if spec.token and spec.token in self._tokens:
@@ -126,15 +121,7 @@ class Core(Lifecycle):
             self._put(replace(job, again=False, outcome=JobState.CANCELLED))
 
     def signal(self, job_id: int, number: int, *, batch: bool, steps: bool, step: int | None = None) -> None:
-        """Send a signal to a running job's script or steps. Raises RefusedError for a pending job.
-
-        Args:
-            job_id: the job's id.
-            number: the signal's number.
-            batch: whether the script gets it.
-            steps: whether steps get it.
-            step: number of the only step that gets it; None for all steps.
-        """
+        """Send a signal to a running job's script or steps. Raises RefusedError for a pending job."""
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             raise RefusedError("Job is pending execution")
@@ -160,11 +147,6 @@ class Core(Lifecycle):
 
     def requeue(self, job_id: int, now: float, *, at_once: bool = False) -> None:
         """Run a job again under its id.
-
-        Args:
-            job_id: the job's id.
-            now: seconds since the epoch.
-            at_once: whether to set the job's requeue flag and skip the requeue delay.
 
         Raises RefusedError when the job may not be requeued or is pending already.
         """
@@ -197,16 +179,6 @@ class Core(Lifecycle):
     ) -> None:
         """Change a job's fields; None leaves one unchanged.
 
-        Args:
-            job_id: the job's id.
-            now: seconds since the epoch.
-            comment: the new comment.
-            requeue: the new requeue flag.
-            begin: earliest start, in seconds since the epoch.
-            time_limit: seconds; infinity removes the limit.
-            nodelist: the nodes that the job keeps; it gives back the others.
-            held: whether the job is held.
-
         Raises RefusedError for a change that the job's state does not allow.
         """
         job = self.jobs[job_id]
@@ -233,15 +205,7 @@ class Core(Lifecycle):
             self._shrink(job, tuple(nodelist), now)
 
     def update_node(self, name: str, state: str, reason: str, user: str, now: float) -> None:
-        """Set a node's state. Raises RefusedError for an unknown state or a missing reason.
-
-        Args:
-            name: the node's name.
-            state: drain, resume (or undrain, idle) or down.
-            reason: text for users; drain and down need one.
-            user: who sets the state.
-            now: seconds since the epoch.
-        """
+        """Set a node's state. Raises RefusedError for an unknown state or a missing reason."""
         node = self.nodes[name]
         if state in ("drain", "down") and not reason:
             raise RefusedError("You must specify a reason when DOWNING or DRAINING a node. Request denied")
@@ -379,16 +343,7 @@ class Core(Lifecycle):
             self._close(job, name, now)
 
     def step_ended(self, name: str, job_id: int, restart: int, step_id: int, code: int, now: float) -> None:
-        """Record that all tasks of a step on a node have ended.
-
-        Args:
-            name: the node's name.
-            job_id: the job's id.
-            restart: the job's restart count.
-            step_id: the step's number.
-            code: highest exit status of the tasks, 128+N for signal N.
-            now: seconds since the epoch.
-        """
+        """Record that all tasks of a step on a node have ended."""
         step = self.steps.get(job_id, restart, step_id)
         if step is not None:
             self.actions += self.steps.node_done(step, name, code, now)
