@@ -69,6 +69,7 @@ def sized(workflow: Workflow, measured: Profile) -> Workflow:
 
 def complete(workflow: Workflow, measured: Profile, platforms: tuple[Platform, ...]) -> Profile:
     """Return a profile with an entry for each stage on each platform that can run the stage.
+
     A missing run time is estimated by the first of these that exists: the run time that the workflow states;
     the run time on a measured platform, times the ratio of both platforms over the stages that were measured
     on both; the document's five minutes. ``Measurement.estimated`` names the choice.

@@ -35,6 +35,7 @@ LATE = 3.0
 
 def begin(plan: Plan, paces: tuple[Pace, ...]) -> ScalerState:
     """Return the scaler's first state.
+
     Args:
         plan: the chosen plan.
         paces: the stages' speeds with which the plan was made.
@@ -175,6 +176,7 @@ def _long(
 
 class _Request(NamedTuple):
     """The request for one cluster node that begins in an hour.
+
     Attributes:
         hours: length of the request.
         each: tasks that the node does until its request ends, 0 where no task can end.
@@ -207,8 +209,6 @@ def _request(state: ScalerState, table: StageTable, hour: int, now: float) -> _R
 
 
 def _room(state: ScalerState, table: StageTable, now: float) -> float:
-
-
     """Return the seconds in which an hour's tasks have to be done.
 
     This is the whole hour, or its part before the end of the stage or the schedule. A stage that has passed

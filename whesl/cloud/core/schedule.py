@@ -53,6 +53,7 @@ def build(
         quantile: the forecast's quantile that ``free`` holds, for the record.
         end: planned end of the last task, seconds since the epoch; None for the deadline.
         slots: whether the schedule stores the slots.
+
     Raises:
         UsageError: the deadline is in the past or shorter than the critical path, or both sides together
             have too few nodes.
@@ -114,6 +115,7 @@ def fill(tasks: float, have: NDArray[np.float64], room: NDArray[np.float64]) -> 
         tasks: number of tasks to spread.
         have: number of tasks that each hour already has.
         room: usable seconds of each hour.
+
     Returns:
         The tasks added to each hour: each is filled up to one level of throughput, fuller hours get none.
     """
@@ -193,6 +195,7 @@ def _overlap(window: Window, count: int) -> NDArray[np.float64]:
 
 def _request(pace: Pace, room: NDArray[np.float64], hour: int) -> tuple[float, int]:
     """Return the number of tasks of a node that is requested in an hour, and the request's hours.
+
     Interruptible tasks count by fractions. Other tasks count as a whole, and the request is the shortest one
     in which a task ends; where none ends, the number is 0.
 
